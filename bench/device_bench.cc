@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "server/compute/device/calls/layers.h"
+#include "server/device/algorithm_book.h"
 #include "server/device/open_device.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -32,7 +33,7 @@ Result<DeviceBenchOptions> ParseDeviceBench(int argc, char** argv) {
 Result<std::unique_ptr<Device>> OpenBenchDevice(const std::string& name,
                                                 DevicePrecision precision) {
   if (name == "host") return std::unique_ptr<Device>(std::make_unique<HostDevice>());
-  return OpenDevice(name, precision);
+  return OpenDevice(name, precision, true, std::make_shared<AlgorithmBook>());
 }
 
 const char* NameOf(DevicePrecision precision) {

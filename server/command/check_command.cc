@@ -123,8 +123,9 @@ void PrintDevice(const Config& config, const std::string& model, const ModelSett
   if (settings.device.chosen())
     std::printf("\ndevice = \"auto\" would choose %s\n",
                 ChooseDevice(AskDeviceOf(config, model, settings)).sentence.c_str());
-  const DeviceMemoryNeed need = MeasureDeviceMemory(
-      settings.spec, settings.algorithm, !settings.remote.has_value(), settings.device.precision);
+  const DeviceMemoryNeed need =
+      MeasureDeviceMemory(settings.spec, settings.algorithm, !settings.remote.has_value(),
+                          ArithmeticOf(settings.device.precision));
   DeviceSettings named = settings.device;
   if (named.chosen()) named.name = "a GPU";
   std::printf("\n%s, not opened here; what this model takes of its memory:\n",

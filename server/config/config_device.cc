@@ -18,7 +18,7 @@ Status CheckDevice(const Config& config, const std::string& model) {
   const bool others_use_it = !config.Read(ModelKeys()).device.processor();
   if (device.processor() && others_use_it) return {};
   if (device.processor())
-    return keys.NoneOf({"precision", "deterministic"},
+    return keys.NoneOf({"precision", "deterministic", "tune"},
                        "only a GPU has it, and device is \"cpu\"; take it out, or write device = "
                        "\"cuda:0\"");
   if (config.parameters().hogwild())

@@ -173,7 +173,9 @@ const Keys<ModelSection>& ModelKeys() {
        {"precision", In(&S::device, &DeviceSettings::precision),
         "of the factors of a GPU's products; sums and parameters are fp32", Example("\"tf32\"")},
        {"deterministic", In(&S::device, &DeviceSettings::deterministic),
-        "a GPU gives the same bits each time"}});
+        "a GPU gives the same bits each time"},
+       {"tune", In(&S::device, &DeviceSettings::tune),
+        "a GPU's algorithms are measured once and kept; false: the first that libraries propose"}});
   return kKeys;
 }
 

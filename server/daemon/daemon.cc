@@ -36,6 +36,7 @@ Status Daemon::State::Open() {
   auto opened = Log::Open(parts.directory.path() + "/log.txt", &display, parts.options.console);
   if (!opened.ok()) return opened.status();
   parts.log = opened->callback();
+  parts.places->KeepAlgorithmsIn(parts.directory.path(), parts.log);
   MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
   if (!parts.options.source && !parts.options.own_actors)
     parts.log(LogLevel::kInfo, DescriptorsInWords());

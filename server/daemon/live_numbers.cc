@@ -149,7 +149,7 @@ void LiveNumbers::HalveRate(const std::string& model) {
 }
 
 Status LiveNumbers::NoSuchName(const std::string& name) const {
-  for (const char* key : {"device", "precision", "deterministic"})
+  for (const char* key : {"device", "precision", "deterministic", "tune"})
     if (name.starts_with("model.") && name.ends_with('.' + std::string(key)))
       return InvalidArgument("set " + name +
                              ": a model stays where its training began; stop the run and go on "

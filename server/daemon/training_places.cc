@@ -50,7 +50,8 @@ Result<std::shared_ptr<Device>> TrainingPlaces::Open(const DeviceSettings& setti
     opened_.erase(same);
     return device;
   }
-  auto device = makers_.open(settings.name, settings.precision, settings.deterministic);
+  auto device = makers_.open(settings.name, settings.precision, settings.deterministic,
+                             settings.tune ? algorithms_ : nullptr);
   if (!device.ok()) return device.status();
   return std::shared_ptr<Device>(*std::move(device));
 }
@@ -74,10 +75,12 @@ Result<TrainingPlace> TrainingPlaces::MakeOn(const std::string& model,
   auto trainer = makers_.make_trainer(settings.spec, settings.algorithm, device, std::move(store));
   if (!trainer.ok())
     return Status(trainer.status().code(), "model " + model + ": " + trainer.status().message());
-  const std::string name = device->description().name;
-  return TrainingPlace{*std::move(trainer), PinnedMemory::Of(std::move(device)),
-                       "model " + model + ": is trained on " + InWords(settings.device) +
-                           (name.empty() ? "" : " (" + name + ')')};
+  const DeviceDescription found = device->description();
+  std::string sentence = "model " + model + ": is trained on " + InWords(settings.device) +
+                         (found.name.empty() ? "" : " (" + found.name + ')');
+  if (found.arithmetic.pictures != ArithmeticOf(settings.device.precision).pictures)
+    sentence += ", which has no bf16: pictures and factors of products have 32 bits";
+  return TrainingPlace{*std::move(trainer), PinnedMemory::Of(std::move(device)), sentence};
 }
 
 /// Null: the processor, as `sentence` says.
@@ -101,10 +104,9 @@ std::shared_ptr<Device> TrainingPlaces::OpenIfItPays(const std::string& model,
     question.gpu = SpeedOfGpu(found.multiprocessors, settings.device.precision);
   choice = ChooseDevice(question);
   *sentence = Prefix(model) + choice.sentence;
-  const std::size_t need =
-      MeasureDeviceMemory(settings.spec, settings.algorithm, !settings.remote.has_value(),
-                          settings.device.precision)
-          .total;
+  const std::size_t need = MeasureDeviceMemory(settings.spec, settings.algorithm,
+                                               !settings.remote.has_value(), found.arithmetic)
+                               .total;
   if (choice.gpu && found.free_bytes > 0 && need > found.free_bytes) {
     *sentence = Prefix(model) + "cpu, though a GPU would pay: " + found.name + " has " +
                 std::to_string(found.free_bytes >> 20) + " MiB free, and " +

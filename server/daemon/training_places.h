@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/config/model_settings.h"
+#include "server/device/algorithm_book.h"
 #include "server/device/choose_device.h"
 #include "server/device/device_trainer.h"
 #include "server/device/open_device.h"
@@ -19,7 +20,8 @@ namespace murmurate {
 
 struct PlaceMakers {
   std::function<Result<std::unique_ptr<Device>>(const std::string& name, DevicePrecision precision,
-                                                bool deterministic)>
+                                                bool deterministic,
+                                                std::shared_ptr<AlgorithmChoices> choices)>
       open = OpenDevice;
   std::function<Result<std::unique_ptr<BatchTrainer>>(const ModelSpec&, const AlgorithmSettings&,
                                                       std::shared_ptr<Device>,
@@ -41,6 +43,12 @@ class TrainingPlaces {
   /// Opens each device that a section of the config names. kResource: the first that cannot be.
   Status OpenNamed();
 
+  /// What a device's libraries compute by is kept in this run's folder, and read from there; before
+  /// the first Make.
+  void KeepAlgorithmsIn(const std::string& folder, const LogCallback& log) {
+    algorithms_->Open(folder + "/device_plans.json", AlgorithmBook::UserFile(), log);
+  }
+
   /// The place of a model; `store` makes what steps its parameters, null: nothing but the trainer.
   /// kResource: its device cannot be opened, or has too little memory.
   Result<TrainingPlace> Make(const std::string& model, const ModelSettings& settings,
@@ -56,6 +64,7 @@ class TrainingPlaces {
 
   const Config config_;
   const PlaceMakers makers_;
+  const std::shared_ptr<AlgorithmBook> algorithms_ = std::make_shared<AlgorithmBook>();
   std::vector<std::pair<DeviceSettings, std::shared_ptr<Device>>> opened_;  ///< not given away yet
 };
 

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "server/device/device_input.h"
 #include "server/device/device_layer.h"
 
 namespace murmurate {
@@ -13,7 +14,7 @@ struct DeviceBodyRequest {
   const NetworkPlan& policy;
   const NetworkPlan& value;
   bool separate;  ///< the value has layers of its own
-  std::span<const DeviceArray<float>> inputs;
+  std::span<const DeviceInput> inputs;
   DeviceArray<float> d_outputs, d_values;
   DeviceRoom* room;
   DevicePrecision precision;  ///< of the device that is to compute it

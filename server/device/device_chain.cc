@@ -2,12 +2,13 @@
 
 namespace murmurate {
 
-DeviceChain::DeviceChain(std::span<const PlannedLayer> layers, DeviceArray<float> in,
+DeviceChain::DeviceChain(std::span<const PlannedLayer> layers, const DeviceInput& in,
                          bool wants_input, int state_floats, DeviceRoom* room)
-    : in_(in), wants_input_(wants_input), room_(room) {
+    : in_(in.numbers), wants_input_(wants_input), room_(room) {
   DeviceLayer* open = nullptr;
   for (const PlannedLayer& planned : layers) {
-    auto layer = MakeDeviceLayer({planned, out(), room, open, state_floats});
+    auto layer =
+        MakeDeviceLayer({planned, out(), room, open, state_floats, layers_.empty() ? in.block : 1});
     if (layer == nullptr) continue;
     if (planned.layer.form().block == LayerForm::Block::kOpens) open = layer.get();
     if (planned.parameters() > 0 && !learns_) {
@@ -23,10 +24,10 @@ void DeviceChain::Forward(const DevicePass& pass) {
   for (const auto& layer : layers_) layer->Forward(pass);
 }
 
-float* DeviceChain::Backward(const DevicePass& pass, float* dy) {
+void* DeviceChain::Backward(const DevicePass& pass, void* dy) {
   if (!has_gradient()) return nullptr;
   for (std::size_t i = layers_.size(); i-- > first_learner_;) {
-    float* const other = dy == room_->even() ? room_->odd() : room_->even();
+    void* const other = dy == room_->even() ? room_->odd() : room_->even();
     dy = layers_[i]->Backward(pass, dy, i > first_learner_ || wants_input_ ? other : nullptr);
   }
   return wants_input_ ? dy : nullptr;

@@ -5,29 +5,30 @@
 #include <span>
 #include <vector>
 
+#include "server/device/device_input.h"
 #include "server/device/device_layer.h"
 
 namespace murmurate {
 
 class DeviceChain {
  public:
-  /// `in`: [max_rows][width]. `wants_input`: something below it learns, so Backward gives the
+  /// `wants_input`: something below it learns, so Backward gives the
   /// gradient of the chain's inputs. `state_floats`: what an agent carries.
-  DeviceChain(std::span<const PlannedLayer> layers, DeviceArray<float> in, bool wants_input,
+  DeviceChain(std::span<const PlannedLayer> layers, const DeviceInput& in, bool wants_input,
               int state_floats, DeviceRoom* room);
 
-  const DeviceArray<float>& out() const { return layers_.empty() ? in_ : layers_.back()->out(); }
+  const DeviceBlock& out() const { return layers_.empty() ? in_ : layers_.back()->out(); }
   /// Something in it has parameters, or what comes to it wants a gradient.
   bool has_gradient() const { return learns_ || wants_input_; }
 
   void Forward(const DevicePass& pass);
   /// dy: gradient of out(), in one of the room's two blocks of gradients; is used up. Gives the
   /// gradient of the inputs, in one of these blocks, or null when it is not wanted.
-  float* Backward(const DevicePass& pass, float* dy);
+  void* Backward(const DevicePass& pass, void* dy);
 
  private:
   std::vector<std::unique_ptr<DeviceLayer>> layers_;
-  const DeviceArray<float> in_;
+  const DeviceBlock in_;
   const bool wants_input_;
   DeviceRoom* const room_;
   bool learns_ = false;

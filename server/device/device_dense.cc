@@ -16,11 +16,11 @@ void DeviceDense::Forward(const DevicePass& pass) {
   pass.device->Multiply(pass.stream, {.rows = pass.rows.rows,
                                       .columns = units(),
                                       .depth = inputs(),
-                                      .a = in_.data(),
+                                      .a = in_.floats().data(),
                                       .a_stride = inputs(),
                                       .b = pass.parameters + weight_,
                                       .b_stride = units(),
-                                      .c = out_.data(),
+                                      .c = out_.floats().data(),
                                       .c_stride = units()});
   pass.device->Launch(pass.stream, GridOver(pass.Numbers(out_count())),
                       BiasActivationCall{.y = out_.data(),
@@ -41,7 +41,7 @@ void DeviceDense::ParameterGradient(const DevicePass& pass, float* dy) {
   pass.device->Multiply(pass.stream, {.rows = inputs(),
                                       .columns = units(),
                                       .depth = pass.rows.rows,
-                                      .a = in_.data(),
+                                      .a = in_.floats().data(),
                                       .a_stride = inputs(),
                                       .a_transposed = true,
                                       .b = dy,
@@ -65,9 +65,10 @@ void DeviceDense::InputGradient(const DevicePass& pass, const float* dy, float* 
                                       .accumulate = accumulate});
 }
 
-float* DeviceDense::Backward(const DevicePass& pass, float* dy, float* dx) {
-  ParameterGradient(pass, dy);
-  if (dx != nullptr) InputGradient(pass, dy, dx, false);
+void* DeviceDense::Backward(const DevicePass& pass, void* dy, void* dx) {
+  float* const d_sums = static_cast<float*>(dy);
+  ParameterGradient(pass, d_sums);
+  if (dx != nullptr) InputGradient(pass, d_sums, static_cast<float*>(dx), false);
   return dx;
 }
 

@@ -10,7 +10,7 @@ class DeviceDense : public DeviceLayer {
   explicit DeviceDense(const DeviceLayerRequest& request);
 
   void Forward(const DevicePass& pass) override;
-  float* Backward(const DevicePass& pass, float* dy, float* dx) override;
+  void* Backward(const DevicePass& pass, void* dy, void* dx) override;
 
   /// Backward in two parts. ParameterGradient: dy becomes the gradient of the sums, before the
   /// activation, and gives the gradient of weight and bias. InputGradient: dx from that dy; with

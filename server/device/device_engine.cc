@@ -24,13 +24,13 @@ std::unique_ptr<DeviceReturns> MakeReturns(const AlgorithmSettings& settings, in
 }  // namespace
 
 DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings,
-                           bool steps_here, DevicePrecision precision)
+                           bool steps_here, const DeviceArithmetic& arithmetic)
     : settings_(settings),
       passes_(spec, settings, StateFloats(spec)),
       plan_(settings, &passes_, &memory_),
       batch_(TrajectoryLayout(spec, settings.trajectory_length),
              settings.batch_steps / settings.trajectory_length, &memory_),
-      runner_(spec, settings, &passes_, &plan_, &batch_, precision, &memory_),
+      runner_(spec, settings, &passes_, &plan_, &batch_, arithmetic, &memory_),
       parameters_(runner_.layout(), settings, runner_.loss().norm_sums(), steps_here, &memory_),
       returns_(MakeReturns(settings, passes_.most_rows(), &memory_)),
       statistics_(spec, settings, &memory_),

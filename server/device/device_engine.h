@@ -35,9 +35,9 @@ namespace murmurate {
 class DeviceEngine {
  public:
   /// Plans memory; settings.kind must have a loss form. `steps_here`: the optimizer is here.
-  /// `precision`: of the device.
+  /// `arithmetic`: of the device.
   DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings, bool steps_here,
-               DevicePrecision precision);
+               const DeviceArithmetic& arithmetic);
   ~DeviceEngine();
 
   /// Allocates what was planned; once, before what follows. The device must outlive it.

@@ -13,14 +13,6 @@ namespace {
 using Element = ObservationInput::Element;
 using Form = InputToGather::Form;
 
-/// The plan of the network that reads the most inputs.
-NetworkPlan WidestPlan(const ModelSpec& spec) {
-  const Result<NetworkPlan> policy = PlanNetwork(spec, kPolicyNetwork);
-  const Result<NetworkPlan> value = PlanNetwork(spec, kValueNetwork);
-  MURMURATE_CHECK(policy.ok() && value.ok(), "a model that can be made");
-  return value->inputs.size() > policy->inputs.size() ? *value : *policy;
-}
-
 Form FormOf(const ModelSpec& spec, Element element) {
   if (element == Element::kInt32) return Form::kCategories;
   if (element == Element::kUint8) return Form::kBytes;
@@ -30,14 +22,18 @@ Form FormOf(const ModelSpec& spec, Element element) {
 }  // namespace
 
 DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
-                           DeviceMemory* memory) {
+                           ElementType pictures, DeviceMemory* memory) {
   if (spec.normalized_count() > 0) {
     mean_at_ = layout.Find("statistics.observation.mean").offset;
     variance_at_ = layout.Find("statistics.observation.variance").offset;
   }
   const ObservationLayout rows(spec.row_space());
+  const Result<NetworkPlan> policy = PlanNetwork(spec, kPolicyNetwork);
+  const Result<NetworkPlan> value = PlanNetwork(spec, kValueNetwork);
+  MURMURATE_CHECK(policy.ok() && value.ok(), "a model that can be made");
   std::size_t statistic = 0;
-  for (const PlannedInput& planned : WidestPlan(spec).inputs) {
+  for (const PlannedInput& planned :
+       (value->inputs.size() > policy->inputs.size() ? value : policy)->inputs) {
     const ObservationInput& from = rows.inputs()[static_cast<std::size_t>(planned.input)];
     Input& input = inputs_.emplace_back();
     InputToGather& call = input.call;
@@ -46,6 +42,9 @@ DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
     call.width = static_cast<int>(planned.in.count());
     call.stack = planned.stack;
     call.channels = planned.in.channels / planned.stack;
+    call.block = BlockOfPicture(*policy, *value, arrays_.size());
+    call.columns = planned.in.width;
+    call.type = TypeOfInput(*policy, *value, arrays_.size(), pictures);
     if (call.form == Form::kNormalized) {
       input.statistic = statistic;
       statistic += static_cast<std::size_t>(from.elements);
@@ -60,16 +59,16 @@ DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
         memory->Plan<std::int32_t>(MemoryPurpose::kWorkspace, input.host_element.size());
     input.category =
         memory->Plan<std::int32_t>(MemoryPurpose::kWorkspace, input.host_category.size());
-    arrays_.push_back(memory->Plan<float>(
-        MemoryPurpose::kActivations,
-        static_cast<std::size_t>(max_rows) * static_cast<std::size_t>(call.width)));
+    arrays_.push_back({DeviceBlock(memory, MemoryPurpose::kActivations,
+                                   static_cast<std::size_t>(max_rows) * call.width, call.type),
+                       call.block});
   }
 }
 
 void DeviceInputs::Upload(Device* device) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Input& input = inputs_[i];
-    input.call.to = arrays_[i].data();
+    input.call.to = arrays_[i].numbers.data();
     if (input.host_element.empty()) continue;
     input.call.element = input.element.data();
     input.call.category = input.category.data();

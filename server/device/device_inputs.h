@@ -1,12 +1,13 @@
 // DeviceInputs: the inputs of a model's networks, put together on a device from the columns of a
 // batch: frames stacked, numbers normalized, bytes scaled, categories one-hot, as
-// server/network/observation_sources.h does it on the host.
+// server/network/observation_sources.h does it on the host, and pictures in blocks.
 #pragma once
 
 #include <vector>
 
 #include "server/compute/device/calls/gather.h"
 #include "server/compute/device/device_memory.h"
+#include "server/device/device_input.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/parameter_layout.h"
 
@@ -23,11 +24,12 @@ struct InputPass {
 
 class DeviceInputs {
  public:
+  /// `pictures`: how the device keeps pictures.
   DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
-               DeviceMemory* memory);
+               ElementType pictures, DeviceMemory* memory);
 
-  /// The inputs of the network that reads the most, in its plan's order: [max_rows][width].
-  const std::vector<DeviceArray<float>>& inputs() const { return arrays_; }
+  /// The inputs of the network that reads the most, in its plan's order.
+  const std::vector<DeviceInput>& inputs() const { return arrays_; }
 
   /// Copies the tables to the device; once, after its memory is allocated. Waits for nothing, and
   /// reads them until the stream has come to what follows.
@@ -47,7 +49,7 @@ class DeviceInputs {
   InputToGather ToGather(const Input& input, const InputPass& pass) const;
 
   std::vector<Input> inputs_;
-  std::vector<DeviceArray<float>> arrays_;
+  std::vector<DeviceInput> arrays_;
   std::size_t mean_at_ = 0, variance_at_ = 0;  ///< floats from the start of the parameters
 };
 

@@ -8,8 +8,12 @@
 
 namespace murmurate {
 
-void DeviceRoom::WantGradients(std::size_t width) { gradients_ = std::max(gradients_, width); }
-void DeviceRoom::WantAround(std::size_t width) { around_width_ = std::max(around_width_, width); }
+void DeviceRoom::WantGradients(std::size_t width, ElementType type) {
+  gradient_bytes_ = std::max(gradient_bytes_, width * BytesOf(type));
+}
+void DeviceRoom::WantAround(std::size_t width, ElementType type) {
+  around_bytes_ = std::max(around_bytes_, width * BytesOf(type));
+}
 void DeviceRoom::WantCarried(std::size_t width) {
   carried_width_ = std::max(carried_width_, width);
 }
@@ -21,21 +25,21 @@ void DeviceRoom::WantSums(std::size_t rows_each, int columns, int sums) {
 }
 
 void DeviceRoom::Plan() {
-  even_ = Rows(gradients_);
-  odd_ = Rows(gradients_);
-  around_ = Rows(around_width_);
+  even_ = Rows<std::byte>(gradient_bytes_);
+  odd_ = Rows<std::byte>(gradient_bytes_);
+  around_ = Rows<std::byte>(around_bytes_);
   carried_ = Rows(carried_width_);
   partials_ = memory_->Plan<double>(MemoryPurpose::kWorkspace, sums_);
 }
 
-DeviceLayer::DeviceLayer(const PlannedLayer& planned, DeviceArray<float> in, DeviceRoom* room)
+DeviceLayer::DeviceLayer(const PlannedLayer& planned, const DeviceBlock& in, DeviceRoom* room)
     : planned_(planned), in_(in), room_(room) {
-  room->WantGradients(std::max(in_count(), out_count()));
+  room->WantGradients(std::max(in_count(), out_count()), in.type());
 }
 
 std::unique_ptr<DeviceLayer> MakeDeviceLayer(const DeviceLayerRequest& request) {
   const Layer& layer = request.planned.layer;
-  if (layer.form().flattens) return nullptr;
+  if (layer.form().flattens && request.in.type() == ElementType::kFloat32) return nullptr;
   static constexpr DeviceLayerMaker kDense[] = {{Layer::Kind::kDense, MakeOnDevice<DeviceDense>}};
   for (const std::span<const DeviceLayerMaker> makers :
        {std::span<const DeviceLayerMaker>(kDense), DeviceWindowLayers(), DeviceElementwiseLayers(),

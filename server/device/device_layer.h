@@ -1,6 +1,6 @@
 // DeviceLayer: one layer of a plan at work on a device; inside server/device only. There is one
-// class for each kind of shared/model/layer_kinds.h but flatten, which needs none: rows are
-// contiguous and NHWC already. DeviceChain runs them one after the other, and each takes all rows
+// class for each kind of shared/model/layer_kinds.h; flatten needs one where the type of the numbers
+// changes alone, for rows are contiguous and NHWC already. DeviceChain runs them one after the other, and each takes all rows
 // of a minibatch at once. What they compute is what server/network's layers compute.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "server/compute/device/calls/layers.h"
 #include "server/compute/device/device.h"
 #include "server/compute/device/device_memory.h"
+#include "server/device/device_block.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/parameter_layout.h"
 
@@ -57,23 +58,27 @@ class DeviceRoom {
     return memory_->Plan<T>(MemoryPurpose::kActivations,
                             static_cast<std::size_t>(max_rows_) * width);
   }
+  DeviceBlock Rows(std::size_t width, ElementType type) {
+    return {memory_, MemoryPurpose::kActivations, static_cast<std::size_t>(max_rows_) * width,
+            type};
+  }
 
   /// Plans `floats`, which belong to the caller alone.
   DeviceArray<float> PlanWorkspace(std::size_t floats) {
     return memory_->Plan<float>(MemoryPurpose::kWorkspace, floats);
   }
 
-  void WantGradients(std::size_t width);  ///< of a row, anywhere in a network
-  void WantAround(std::size_t width);     ///< the same, where a residual block ends
-  void WantCarried(std::size_t width);    ///< of a lane, from step to step
+  void WantGradients(std::size_t width, ElementType type);  ///< of a row, anywhere in a network
+  void WantAround(std::size_t width, ElementType type);  ///< the same, where a residual block ends
+  void WantCarried(std::size_t width);                   ///< of a lane, from step to step
   /// `sums` sums of each column over max_rows x rows_each rows.
   void WantSums(std::size_t rows_each, int columns, int sums = 1);
   void Plan();  ///< once all layers are there
 
   // After Plan.
-  float* even() const { return even_.data(); }  ///< gradients go back and forth between these two
-  float* odd() const { return odd_.data(); }
-  float* around() const { return around_.data(); }
+  void* even() const { return even_.data(); }  ///< gradients go back and forth between these two
+  void* odd() const { return odd_.data(); }
+  void* around() const { return around_.data(); }
   float* carried() const { return carried_.data(); }
   double* partials() const { return partials_.data(); }  ///< of sums over rows
 
@@ -81,48 +86,53 @@ class DeviceRoom {
   const ParameterLayout& layout_;
   const int max_rows_;
   DeviceMemory* const memory_;
-  std::size_t gradients_ = 0, around_width_ = 0, carried_width_ = 0, sums_ = 0;
-  DeviceArray<float> even_, odd_, around_, carried_;
+  std::size_t gradient_bytes_ = 0, around_bytes_ = 0;  ///< of a row
+  std::size_t carried_width_ = 0, sums_ = 0;
+  DeviceArray<std::byte> even_, odd_, around_;
+  DeviceArray<float> carried_;
   DeviceArray<double> partials_;
 };
 
 class DeviceLayer {
  public:
   /// `in`: [max_rows][in], what the layer before gives.
-  DeviceLayer(const PlannedLayer& planned, DeviceArray<float> in, DeviceRoom* room);
+  DeviceLayer(const PlannedLayer& planned, const DeviceBlock& in, DeviceRoom* room);
   virtual ~DeviceLayer() = default;
   DeviceLayer(const DeviceLayer&) = delete;
   DeviceLayer& operator=(const DeviceLayer&) = delete;
 
   virtual void Forward(const DevicePass& pass) = 0;
-  /// dy [rows][out]: gradient of the outputs; is used up. dx [rows][in]: room for the gradient of
-  /// the inputs; null: not wanted. Gives that gradient: dx, or dy where the layer works in place.
-  virtual float* Backward(const DevicePass& pass, float* dy, float* dx) = 0;
+  /// dy [rows][out]: gradient of the outputs, of their type; is used up. dx [rows][in]: room for the
+  /// gradient of the inputs, of their type; null: not wanted. Gives that gradient: dx, or dy where
+  /// the layer works in place.
+  virtual void* Backward(const DevicePass& pass, void* dy, void* dx) = 0;
 
   const PlannedLayer& planned() const { return planned_; }
-  const DeviceArray<float>& in() const { return in_; }
-  const DeviceArray<float>& out() const { return out_; }
+  const DeviceBlock& in() const { return in_; }
+  const DeviceBlock& out() const { return out_; }
 
  protected:
   std::size_t in_count() const { return static_cast<std::size_t>(planned_.in.count()); }
   std::size_t out_count() const { return static_cast<std::size_t>(planned_.out.count()); }
 
   const PlannedLayer planned_;
-  const DeviceArray<float> in_;
+  const DeviceBlock in_;
   DeviceRoom* const room_;
-  DeviceArray<float> out_;  ///< [max_rows][out]
+  DeviceBlock out_;  ///< [max_rows][out]
 };
 
 /// DeviceLayerRequest says what MakeDeviceLayer makes. `open`: the residual that an add closes.
-/// `state_floats`: what an agent carries, of all recurrent layers.
+/// `state_floats`: what an agent carries, of all recurrent layers. `block`: of the input, where this
+/// is the first layer (device_input.h).
 struct DeviceLayerRequest {
   const PlannedLayer& planned;
-  DeviceArray<float> in;
+  DeviceBlock in;
   DeviceRoom* room;
   DeviceLayer* open;
   int state_floats;
+  int block = 1;
 };
-/// Null for flatten.
+/// Null for flatten of numbers that stay what they are.
 std::unique_ptr<DeviceLayer> MakeDeviceLayer(const DeviceLayerRequest& request);
 
 /// One kind of layer and what makes it. A file of layers lists its own; MakeDeviceLayer asks all

@@ -20,8 +20,8 @@ DeviceLayeredBody::DeviceLayeredBody(const DeviceBodyRequest& request)
     value_ = std::make_unique<DeviceTower>(request.value, request.inputs, room_);
   policy_head_ = MakeHead(request.policy, policy_, room_);
   value_head_ = MakeHead(request.value, request.separate ? *value_ : policy_, room_);
-  outputs_ = policy_head_->out();
-  values_ = value_head_->out();
+  outputs_ = policy_head_->out().floats();
+  values_ = value_head_->out().floats();
   room_->Plan();
 }
 
@@ -40,14 +40,14 @@ void DeviceLayeredBody::Backward(const DevicePass& pass) {
 
 void DeviceLayeredBody::BackwardShared(const DevicePass& pass) {
   if (!policy_.has_gradient()) return;
-  float* const d_features = room_->even();
+  float* const d_features = static_cast<float*>(room_->even());
   policy_head_->InputGradient(pass, d_outputs_.data(), d_features, false);
   value_head_->InputGradient(pass, d_values_.data(), d_features, true);
   policy_.Backward(pass, d_features);
 }
 
 void DeviceLayeredBody::BackwardSeparate(const DevicePass& pass) {
-  float* const d_features = room_->even();
+  float* const d_features = static_cast<float*>(room_->even());
   if (policy_.has_gradient()) {
     policy_head_->InputGradient(pass, d_outputs_.data(), d_features, false);
     policy_.Backward(pass, d_features);

@@ -27,14 +27,14 @@ std::unique_ptr<DeviceBody> MakeBody(const DeviceBodyRequest& request, DeviceNet
 }  // namespace
 
 DeviceNetwork::DeviceNetwork(const ModelSpec& spec, int max_rows,
-                             std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
+                             std::span<const DeviceInput> inputs, DeviceMemory* memory,
                              DeviceNetworkForm form, DevicePrecision precision)
     : DeviceNetwork(spec, PlanOf(spec, kPolicyNetwork), PlanOf(spec, kValueNetwork), max_rows,
                     inputs, memory, form, precision) {}
 
 DeviceNetwork::DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy,
                              const NetworkPlan& value, int max_rows,
-                             std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
+                             std::span<const DeviceInput> inputs, DeviceMemory* memory,
                              DeviceNetworkForm form, DevicePrecision precision)
     : layout_(spec),
       output_width_(policy.outputs),

@@ -30,11 +30,11 @@ enum class DeviceNetworkForm : std::uint8_t {
 
 class DeviceNetwork {
  public:
-  /// Plans memory for up to `max_rows` rows. inputs[i]: [max_rows][width] floats of input i of the
-  /// plan of the network that reads the most inputs (the value, where it reads privileged ones),
-  /// ready as the first layers take them: normalized, bytes / 255, one-hot, frames stacked.
+  /// Plans memory for up to `max_rows` rows. inputs[i]: input i of the plan of the network that reads
+  /// the most inputs (the value, where it reads privileged ones), ready as the first layers take
+  /// them: normalized, bytes / 255, one-hot, frames stacked. Its block is BlockOfPicture or 1.
   /// `precision`: of the device that is to compute it.
-  DeviceNetwork(const ModelSpec& spec, int max_rows, std::span<const DeviceArray<float>> inputs,
+  DeviceNetwork(const ModelSpec& spec, int max_rows, std::span<const DeviceInput> inputs,
                 DeviceMemory* memory, DeviceNetworkForm form = DeviceNetworkForm::kBySize,
                 DevicePrecision precision = DevicePrecision::kFp32);
   DeviceNetwork(const DeviceNetwork&) = delete;
@@ -65,7 +65,7 @@ class DeviceNetwork {
 
  private:
   DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy, const NetworkPlan& value,
-                int max_rows, std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
+                int max_rows, std::span<const DeviceInput> inputs, DeviceMemory* memory,
                 DeviceNetworkForm form, DevicePrecision precision);
   void CheckRows(const DeviceRows& rows) const;
 

@@ -28,7 +28,7 @@ class DeviceRecurrent : public DeviceLayer {
     pass.device->Multiply(pass.stream, {.rows = pass.rows.rows,
                                         .columns = columns(),
                                         .depth = inputs(),
-                                        .a = in_.data(),
+                                        .a = in_.floats().data(),
                                         .a_stride = inputs(),
                                         .b = pass.parameters + input_weight_,
                                         .b_stride = columns(),
@@ -42,17 +42,18 @@ class DeviceRecurrent : public DeviceLayer {
     if (pass.rows.state_out != nullptr) End(pass);
   }
 
-  float* Backward(const DevicePass& pass, float* dy, float* dx) override {
+  void* Backward(const DevicePass& pass, void* dy, void* dx) override {
     for (int step = pass.rows.steps; step-- > 0;) {
-      StepBack(pass, step, dy + At(pass, step, hidden()));
+      StepBack(pass, step, static_cast<float*>(dy) + At(pass, step, hidden()));
       if (step > 0) HiddenProductBack(pass, step);
     }
-    WeightGradient(pass, in_.data(), inputs(), gates_.data(), pass.gradient + input_weight_);
+    WeightGradient(pass, in_.floats().data(), inputs(), gates_.data(),
+                   pass.gradient + input_weight_);
     WeightGradient(pass, hidden_before_.data(), hidden(), hidden_sums(),
                    pass.gradient + hidden_weight_);
     SumColumns(pass, *room_, {.dy = gates_.data(), .rows = pass.Numbers(1), .columns = columns()},
                pass.gradient + bias_);
-    if (dx != nullptr) InputGradient(pass, dx);
+    if (dx != nullptr) InputGradient(pass, static_cast<float*>(dx));
     return dx;
   }
 
@@ -115,7 +116,7 @@ class DeviceRecurrent : public DeviceLayer {
     pass.device->Launch(pass.stream, StepGrid(pass),
                         RecurrentEndCall{.lanes = pass.rows.lanes,
                                          .hidden = hidden(),
-                                         .output = out_.data() + last,
+                                         .output = out_.floats().data() + last,
                                          .cell = cell() == nullptr ? nullptr : cell() + last,
                                          .state_out = pass.rows.state_out + planned_.state,
                                          .state_stride = static_cast<std::size_t>(state_floats_)});
@@ -196,7 +197,7 @@ class DeviceLstm : public DeviceRecurrent {
                                      .before = cell_before_.data() + at,
                                      .cell = cell_after_.data() + at,
                                      .cell_tanh = cell_tanh_.data() + at,
-                                     .output = out_.data() + at,
+                                     .output = out_.floats().data() + at,
                                      .next = Next(pass, step)});
   }
   void StepBack(const DevicePass& pass, int step, const float* d_output) override {
@@ -225,8 +226,8 @@ class DeviceGru : public DeviceRecurrent {
     room_->WantSums(1, hidden());
   }
 
-  float* Backward(const DevicePass& pass, float* dy, float* dx) override {
-    float* const result = DeviceRecurrent::Backward(pass, dy, dx);
+  void* Backward(const DevicePass& pass, void* dy, void* dx) override {
+    void* const result = DeviceRecurrent::Backward(pass, dy, dx);
     SumColumns(pass, *room_,
                {.dy = candidate_.data() + 2 * hidden(),
                 .rows = pass.Numbers(1),
@@ -249,7 +250,7 @@ class DeviceGru : public DeviceRecurrent {
                                     .gates = gates_.data() + gates,
                                     .candidate = candidate_.data() + gates,
                                     .before = hidden_before_.data() + at,
-                                    .output = out_.data() + at,
+                                    .output = out_.floats().data() + at,
                                     .next = Next(pass, step)});
   }
   void StepBack(const DevicePass& pass, int step, const float* d_output) override {

@@ -17,7 +17,8 @@ bool IsDeviceName(std::string_view name) {
 
 std::string InWords(const DeviceSettings& settings) {
   return settings.name + ", " + TextOf(settings.precision) +
-         (settings.deterministic ? "" : ", not deterministic");
+         (settings.deterministic ? "" : ", not deterministic") +
+         (settings.tune ? "" : ", not tuned");
 }
 
 }  // namespace murmurate

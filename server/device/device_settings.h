@@ -18,12 +18,19 @@ constexpr std::span<const EnumName<DevicePrecision>> NamesOf(DevicePrecision) {
   return kPrecisionNames;
 }
 
+/// How a device of that precision computes, if its hardware has the type of pictures.
+constexpr DeviceArithmetic ArithmeticOf(DevicePrecision precision) {
+  return {precision,
+          precision == DevicePrecision::kBf16 ? ElementType::kBf16 : ElementType::kFloat32};
+}
+
 struct DeviceSettings {
   /// "cpu", "cuda" (the first one), "cuda:3", or "auto": a GPU where arithmetic says that it pays
   /// (choose_device.h).
   std::string name = "cpu";
   DevicePrecision precision = DevicePrecision::kFp32;
   bool deterministic = true;  ///< the same bits each time, on the same device and libraries
+  bool tune = true;           ///< libraries' algorithms are chosen by time (algorithm_book.h)
 
   bool processor() const { return name == "cpu"; }
   bool chosen() const { return name == "auto"; }
@@ -34,7 +41,7 @@ struct DeviceSettings {
 
 /// Whether a name is one of those above; the number is below 64.
 bool IsDeviceName(std::string_view name);
-/// "cuda:0, tf32, not deterministic"
+/// "cuda:0, tf32, not deterministic, not tuned"
 std::string InWords(const DeviceSettings& settings);
 
 }  // namespace murmurate

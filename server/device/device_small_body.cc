@@ -63,9 +63,9 @@ bool DeviceSmallBody::Suits(const DeviceBodyRequest& request) {
 }
 
 DeviceSmallBody::DeviceSmallBody(const DeviceBodyRequest& request) : room_(request.room) {
-  AddTrunk(request.policy, request.inputs[0]);
+  AddTrunk(request.policy, request.inputs[0].numbers.floats());
   outputs_ = AddHead(request.policy.head, request.d_outputs);
-  if (request.separate) AddTrunk(request.value, request.inputs[0]);
+  if (request.separate) AddTrunk(request.value, request.inputs[0].numbers.floats());
   values_ = AddHead(request.value.head, request.d_values);
   for (const Tower& tower : towers_)
     for (const std::vector<Dense>* const layers : {&tower.trunk, &tower.heads})

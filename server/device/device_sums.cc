@@ -25,7 +25,8 @@ void SumColumns(const DevicePass& pass, const DeviceRoom& room, const SummedRows
                                      .rows = rows.rows,
                                      .rows_a_part = RowsASumPart(rows.rows, rows.columns),
                                      .columns = rows.columns,
-                                     .activation = rows.activation});
+                                     .activation = rows.activation,
+                                     .type = rows.type});
   FinishColumns(pass, room.partials(), rows.columns, rows.rows, rows.columns, to);
 }
 

@@ -14,12 +14,13 @@ Grid SumsGrid(std::size_t rows, int columns);
 
 /// A matrix whose rows are summed: ColumnSumsCall without its partials.
 struct SummedRows {
-  float* dy = nullptr;  ///< [rows][columns]
+  void* dy = nullptr;  ///< [rows][columns]
   std::size_t rows = 0;
   int columns = 0;
   std::size_t stride = 0;  ///< 0: columns
-  const float* y = nullptr;
+  const void* y = nullptr;
   DeviceActivation activation = DeviceActivation::kNone;
+  ElementType type = ElementType::kFloat32;
 };
 /// to[column] <- the sum; dy becomes the gradient before the activation.
 void SumColumns(const DevicePass& pass, const DeviceRoom& room, const SummedRows& rows, float* to);

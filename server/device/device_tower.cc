@@ -4,7 +4,7 @@
 
 namespace murmurate {
 
-DeviceTower::DeviceTower(const NetworkPlan& plan, std::span<const DeviceArray<float>> inputs,
+DeviceTower::DeviceTower(const NetworkPlan& plan, std::span<const DeviceInput> inputs,
                          DeviceRoom* room)
     : room_(room), joined_count_(plan.joined) {
   bool learns = false;
@@ -14,19 +14,21 @@ DeviceTower::DeviceTower(const NetworkPlan& plan, std::span<const DeviceArray<fl
                          input.features, input.first_feature});
     learns = learns || encoders_.back().layers->has_gradient();
   }
-  DeviceArray<float> in = encoders_[0].layers->out();
+  DeviceBlock in = encoders_[0].layers->out();
   if (encoders_.size() > 1) {
-    in = joined_ = room->Rows(joined_count_);
+    joined_ = room->Rows(joined_count_);
+    in = joined_;
     if (learns) d_joined_ = room->Rows(joined_count_);
   }
-  room->WantGradients(plan.features);
-  trunk_ = std::make_unique<DeviceChain>(plan.trunk, in, learns, plan.state_floats, room);
+  room->WantGradients(plan.features, ElementType::kFloat32);
+  trunk_ =
+      std::make_unique<DeviceChain>(plan.trunk, DeviceInput{in}, learns, plan.state_floats, room);
 }
 
 void DeviceTower::Join(const DevicePass& pass) const {
   for (const Encoder& encoder : encoders_)
     pass.device->Launch(pass.stream, GridOver(pass.Numbers(encoder.features)),
-                        CopyColumnsCall{.from = encoder.layers->out().data(),
+                        CopyColumnsCall{.from = encoder.layers->out().floats().data(),
                                         .to = joined_.data() + encoder.first_feature,
                                         .from_stride = static_cast<std::size_t>(encoder.features),
                                         .to_stride = static_cast<std::size_t>(joined_count_),
@@ -41,7 +43,7 @@ void DeviceTower::Forward(const DevicePass& pass) {
 }
 
 void DeviceTower::Backward(const DevicePass& pass, float* d_features) {
-  float* const d_in = trunk_->Backward(pass, d_features);
+  void* const d_in = trunk_->Backward(pass, d_features);
   if (d_in == nullptr) return;
   if (encoders_.size() == 1) {
     encoders_[0].layers->Backward(pass, d_in);
@@ -51,7 +53,7 @@ void DeviceTower::Backward(const DevicePass& pass, float* d_features) {
                           pass.Numbers(joined_count_) * sizeof(float));
   for (const Encoder& encoder : encoders_) {
     if (!encoder.layers->has_gradient()) continue;
-    float* const dy = room_->even();
+    float* const dy = static_cast<float*>(room_->even());
     pass.device->Launch(pass.stream, GridOver(pass.Numbers(encoder.features)),
                         CopyColumnsCall{.from = d_joined_.data() + encoder.first_feature,
                                         .to = dy,

@@ -15,11 +15,10 @@ namespace murmurate {
 
 class DeviceTower {
  public:
-  /// inputs[i]: [max_rows][width] of the plan's input i.
-  DeviceTower(const NetworkPlan& plan, std::span<const DeviceArray<float>> inputs,
-              DeviceRoom* room);
+  /// inputs[i]: the plan's input i.
+  DeviceTower(const NetworkPlan& plan, std::span<const DeviceInput> inputs, DeviceRoom* room);
 
-  const DeviceArray<float>& features() const { return trunk_->out(); }
+  const DeviceBlock& features() const { return trunk_->out(); }
   /// Something below the heads learns.
   bool has_gradient() const { return trunk_->has_gradient(); }
 

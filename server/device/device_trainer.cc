@@ -9,8 +9,8 @@
 namespace murmurate {
 
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                     bool steps_here, DevicePrecision precision) {
-  const DeviceEngine engine(spec, settings, steps_here, precision);
+                                     bool steps_here, const DeviceArithmetic& arithmetic) {
+  const DeviceEngine engine(spec, settings, steps_here, arithmetic);
   DeviceMemoryNeed need{.total = engine.memory().bytes()};
   for (int i = 0; i < kMemoryPurposes; ++i)
     need.by_purpose[i] = engine.memory().bytes(static_cast<MemoryPurpose>(i));
@@ -24,7 +24,7 @@ DeviceTrainer::DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& set
       device_(std::move(device)),
       store_(std::move(store)),
       where_("on " + device_->description().name),
-      precision_(device_->description().precision) {}
+      arithmetic_(device_->description().arithmetic) {}
 
 Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
                                                           const AlgorithmSettings& settings,
@@ -37,7 +37,7 @@ Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
 }
 
 Status DeviceTrainer::Start() {
-  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr, precision_);
+  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr, arithmetic_);
   return engine_->Start(device_.get());
 }
 

@@ -24,10 +24,10 @@ struct DeviceMemoryNeed {
 
 /// What a trainer of this model and these settings allocates on a device, before there is one.
 /// settings.kind must have a loss form. `steps_here`: no ParameterStore of others steps them.
-/// `precision`: of the device.
+/// `arithmetic`: of the device.
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
                                      bool steps_here = true,
-                                     DevicePrecision precision = DevicePrecision::kFp32);
+                                     const DeviceArithmetic& arithmetic = {});
 
 class DeviceTrainer : public BatchTrainer {
  public:
@@ -73,7 +73,7 @@ class DeviceTrainer : public BatchTrainer {
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<ParameterStore> store_;
   const std::string where_;  ///< "on NVIDIA H200"
-  const DevicePrecision precision_;
+  const DeviceArithmetic arithmetic_;
   std::unique_ptr<DeviceEngine> engine_;
   // After a Fit that failed, when there is no engine: why, and what was there before it.
   Status failure_;

@@ -68,7 +68,8 @@ std::string FindPlugIn(const std::string& file) {
 }
 
 Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, DevicePrecision precision,
-                                           bool deterministic) {
+                                           bool deterministic,
+                                           std::shared_ptr<AlgorithmChoices> choices) {
   const auto index = ParseDeviceName(name);
   if (!index.ok()) return index.status();
   const NoSignals quiet;
@@ -77,7 +78,8 @@ Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, DevicePrecis
   const DeviceRequest request{.build = DeviceBuild(),
                               .index = *index,
                               .precision = precision,
-                              .deterministic = deterministic};
+                              .deterministic = deterministic,
+                              .choices = std::move(choices)};
   std::array<char, 2048> error{};
   std::unique_ptr<Device> device((*open)(&request, error.data(), error.size()));
   if (device == nullptr) return ResourceError(error.data());

@@ -6,14 +6,15 @@ namespace murmurate {
 
 PassRunner::PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings,
                        const BatchPasses* passes, const DevicePlanRoom* plan,
-                       const DeviceBatch* batch, DevicePrecision precision, DeviceMemory* memory)
+                       const DeviceBatch* batch, const DeviceArithmetic& arithmetic,
+                       DeviceMemory* memory)
     : passes_(passes),
       plan_(plan),
       batch_(batch),
       shared_value_(!spec.Find(kValueNetwork)->shares.empty()),
-      inputs_(spec, ParameterLayout(spec), passes->most_rows(), memory),
+      inputs_(spec, ParameterLayout(spec), passes->most_rows(), arithmetic.pictures, memory),
       network_(spec, passes->most_rows(), inputs_.inputs(), memory, DeviceNetworkForm::kBySize,
-               precision),
+               arithmetic.precision),
       rows_(spec, passes->most_rows(), passes->update_shape().lanes, network_.state_floats(),
             memory),
       loss_(MakeDeviceLoss(spec, settings, passes->most_rows(), memory)),

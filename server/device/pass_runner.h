@@ -20,9 +20,10 @@ namespace murmurate {
 
 class PassRunner {
  public:
-  /// Plans memory. What it is given must outlive it.
+  /// Plans memory. What it is given must outlive it. `arithmetic`: of the device.
   PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings, const BatchPasses* passes,
-             const DevicePlanRoom* plan, const DeviceBatch* batch, DevicePrecision precision,
+             const DevicePlanRoom* plan, const DeviceBatch* batch,
+             const DeviceArithmetic& arithmetic,
              DeviceMemory* memory);
 
   /// After memory is allocated. `parameters`: the whole block on the device.

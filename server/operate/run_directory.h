@@ -1,8 +1,8 @@
 // RunDirectory: runs/NAME, held by one process at a time.
 //
 //   config.toml (resolved)  address.json (while it runs)  lock (while it runs, flock)  command.txt
-//   version.json  progress.csv  log.txt  plots/  checkpoints/  models/NAME/ (a second model's
-//   files)
+//   version.json  progress.csv  log.txt  plots/  checkpoints/  device_plans.json (on a GPU)
+//   models/NAME/ (a second model's files)
 //
 // Never overwritten silently: a taken name is refused, moved aside (`--fresh`), or avoided
 // (NAME-2).

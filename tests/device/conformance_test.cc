@@ -195,10 +195,10 @@ TEST_F(AnyDevice, ConvolvesForwardAndBackwardWithStridesAndPadding) {
         if (kind == Kind::kInputGradient) expected[i] += double{output[o]} * weight[w];
         if (kind == Kind::kWeightGradient) expected[w] += double{output[o]} * input[i];
       });
-      ExpectNear(kind == Kind::kForward         ? call.output
-                 : kind == Kind::kInputGradient ? call.input
-                                                : call.weight,
-                 expected,
+      const void* const result = kind == Kind::kForward         ? call.output
+                                 : kind == Kind::kInputGradient ? call.input
+                                                                : call.weight;
+      ExpectNear(static_cast<const float*>(result), expected,
                  std::to_string(one.call.kernel) + " x " + std::to_string(one.call.kernel) +
                      ", kind " + std::to_string(static_cast<int>(kind)));
     }

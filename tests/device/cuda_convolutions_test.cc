@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "server/compute/device/cuda/cudnn_plans.h"
+#include "server/compute/device/kernel_language.h"
+#include "tests/device/fake_events.h"
+#include "tests/device/kept_choices.h"
 
 // The functions of the runtime that convolutions need, over host memory.
 static std::set<void*> allocated;
@@ -31,6 +34,14 @@ cudaError_t cudaFree(void* memory) {
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+template <typename T>
+static T* OfCudnn(const char* name) {
+  void* const handle = dlopen((MURMURATE_FAKE_CUDNN "/" + murmurate::CudnnName().file).c_str(),
+                              RTLD_NOW | RTLD_LOCAL);
+  return static_cast<T*>(dlsym(handle, name));
+}
+static float FakeClock() { return *OfCudnn<float>("fake_cudnn_clock"); }
 
 namespace murmurate {
 namespace {
@@ -94,7 +105,8 @@ struct Small {
 void Transpose(const TransposeCall& call) {
   for (int row = 0; row < call.rows; ++row)
     for (int column = 0; column < call.columns; ++column)
-      call.to[column * call.rows + row] = call.from[row * call.columns + column];
+      WriteNumber(call.to, call.to_type, column * call.rows + row,
+                  ReadNumber(call.from, call.from_type, row * call.columns + column));
 }
 
 class CudaConvolutionsTest : public testing::Test {
@@ -109,11 +121,7 @@ class CudaConvolutionsTest : public testing::Test {
     plans_before = plans();
   }
   void SetUp() override { ASSERT_NE(convolutions, nullptr); }
-  static int plans() {
-    void* const handle =
-        dlopen((MURMURATE_FAKE_CUDNN "/" + CudnnName().file).c_str(), RTLD_NOW | RTLD_LOCAL);
-    return handle == nullptr ? -1 : *static_cast<int*>(dlsym(handle, "fake_cudnn_plans"));
-  }
+  static int plans() { return *OfCudnn<int>("fake_cudnn_plans"); }
 
   std::unique_ptr<CudaConvolutions> convolutions;
   int plans_before = 0;
@@ -131,6 +139,44 @@ TEST_F(CudaConvolutionsTest, AndBothGradientsAreWhatTheCallMeans) {
     for (std::size_t i = 0; i < expected.size(); ++i)
       ASSERT_NEAR(got[i], expected[i], 1e-4) << "kind " << static_cast<int>(kind) << ", " << i;
   }
+}
+
+TEST_F(CudaConvolutionsTest, OfBf16AreOfRoundedNumbers) {
+  const auto halves = [](const Floats& floats) {
+    std::vector<Bf16> rounded(floats.size());
+    std::ranges::transform(floats, rounded.begin(), Narrowed<Bf16>);
+    return rounded;
+  };
+  const auto wide = [](const std::vector<Bf16>& numbers) {
+    Floats floats(numbers.size());
+    std::ranges::transform(numbers, floats.begin(), [](Bf16 number) { return Widened(number); });
+    return floats;
+  };
+  for (const Kind kind : {Kind::kForward, Kind::kInputGradient, Kind::kWeightGradient}) {
+    Small small;
+    std::vector<Bf16> input = halves(small.input), output = halves(small.output);
+    ConvolutionCall call = small.Call(kind);
+    call.pictures = ElementType::kBf16;
+    call.input = input.data();
+    call.output = output.data();
+    Small rounded = small;
+    rounded.input = wide(input);
+    rounded.weight = wide(halves(small.weight));
+    rounded.output = wide(output);
+    const Floats expected = rounded.Expected(kind);
+    ASSERT_TRUE(convolutions->Convolve(main, call, Transpose).ok());
+    const Floats got = kind == Kind::kForward         ? wide(output)
+                       : kind == Kind::kInputGradient ? wide(input)
+                                                      : small.weight;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_NEAR(got[i], expected[i], std::abs(expected[i]) / 256 + 1e-4)
+          << "kind " << static_cast<int>(kind) << ", " << i;
+    EXPECT_EQ(most_bytes, 256u + 640u) << "216 bytes of weights, and what the plan needs";
+  }
+  EXPECT_EQ(plans() - plans_before, 3);
+  Small small;
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(plans() - plans_before, 4) << "pictures of 32 bits have plans of their own";
 }
 
 TEST_F(CudaConvolutionsTest, AreChosenOnceAndKeepOneWorkspaceForEachStream) {
@@ -164,6 +210,41 @@ TEST_F(CudaConvolutionsTest, InAGraphWereRunBeforeAndItsWorkspaceStays) {
   ASSERT_TRUE(convolutions->Convolve(main, more, Transpose).ok());
   EXPECT_EQ(allocated.size(), before.size() + 1) << "a graph may use the smaller one";
   for (void* memory : before) EXPECT_TRUE(allocated.contains(memory));
+}
+
+TEST_F(CudaConvolutionsTest, AreByTheFastestEngineWhichIsKept) {
+  Small small;
+  int& engines = *OfCudnn<int>("fake_cudnn_engines");
+  int& last = *OfCudnn<int>("fake_cudnn_last");
+  float* const milliseconds = OfCudnn<float>("fake_cudnn_milliseconds");
+  engines = 4;
+  milliseconds[3] = 0.25f;
+  const auto choices = std::make_shared<KeptChoices>();
+  const auto tuned = [&] {
+    return *CudaConvolutions::Open(DevicePrecision::kFp32, true, {choices, "GPU, fp32"});
+  };
+  const Floats expected = small.Expected(Kind::kForward);
+  convolutions = tuned();
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(last, 3);
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(small.output[i], expected[i], 1e-4);
+  ASSERT_EQ(choices->kept.size(), 1u);
+  EXPECT_THAT(choices->kept.begin()->first,
+              HasSubstr("cuDNN 9.19.0, convolution 0 2 7 5 3 4 3 2 1 0, GPU, fp32"));
+  EXPECT_EQ(choices->kept.begin()->second, "3:10");
+  EXPECT_EQ(allocated.size(), 1u) << "memory of what was measured is given back";
+  EXPECT_EQ(fake_events, 0);
+  const float clock = FakeClock();
+  milliseconds[0] = 0.1f;
+  convolutions = tuned();  // as another process
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(last, 3);
+  EXPECT_EQ(FakeClock(), clock + 0.25f) << "it was measured again";
+  convolutions = *CudaConvolutions::Open(DevicePrecision::kFp32, true);
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(last, 0) << "without tuning: what is proposed first";
+  engines = 1;
+  milliseconds[0] = milliseconds[3] = 1;
 }
 
 TEST_F(CudaConvolutionsTest, SayHowMuchMemoryIsMissing) {

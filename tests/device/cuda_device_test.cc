@@ -90,6 +90,19 @@ TEST_F(CudaDeviceTest, ComputesWhatTheTrialsExpectAndLeavesNothing) {
   EXPECT_EQ(runtime.objects, 0);
 }
 
+TEST_F(CudaDeviceTest, KeepsPicturesAsBf16WhereThatIsThePrecisionAndTheGpuHasIt) {
+  const auto pictures = [](DevicePrecision precision) {
+    return (*CudaDevice::Open({.precision = precision}))->description().arithmetic.pictures;
+  };
+  EXPECT_EQ(pictures(DevicePrecision::kBf16), ElementType::kBf16);
+  EXPECT_EQ(pictures(DevicePrecision::kTf32), ElementType::kFloat32);
+  runtime.major = 8;
+  EXPECT_EQ(pictures(DevicePrecision::kBf16), ElementType::kBf16);
+  runtime.major = 7;
+  runtime.minor = 5;
+  EXPECT_EQ(pictures(DevicePrecision::kBf16), ElementType::kFloat32);
+}
+
 TEST_F(CudaDeviceTest, RunsWhatAGraphKeepsWhenItIsReplayedAndNotBefore) {
   const auto device = Open();
   auto* const memory = static_cast<float*>(device->Allocate(8));

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "tests/device/fake_cublaslt.h"
+#include "tests/device/fake_events.h"
+#include "tests/device/kept_choices.h"
 
 // The three functions of the runtime that products need, over host memory.
 static bool device_is_full = false;
@@ -25,10 +27,17 @@ cudaError_t cudaFree(void* memory) {
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
+static FakeCublasLt* cublaslt = nullptr;
+static float FakeClock() { return cublaslt->clock; }
+
 namespace murmurate {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::StartsWith;
 
 /// A matrix that lies row by row in more memory than it needs, transposed or not.
 struct Matrix {
@@ -67,12 +76,13 @@ class CudaProductsTest : public testing::Test {
     device_is_full = false;
     allocated_bytes = 0;
     if (state_ != nullptr) *state_ = {};
+    cublaslt = state_;
   }
   void SetUp() override { ASSERT_NE(state_, nullptr); }
 
   static std::unique_ptr<CudaProducts> Open(DevicePrecision precision = DevicePrecision::kFp32,
-                                            bool deterministic = true) {
-    auto products = CudaProducts::Open(precision, deterministic);
+                                            bool deterministic = true, CudaTuning tuning = {}) {
+    auto products = CudaProducts::Open(precision, deterministic, std::move(tuning));
     EXPECT_TRUE(products.ok()) << products.status().message();
     return *std::move(products);
   }
@@ -153,6 +163,59 @@ TEST_F(CudaProductsTest, RoundFactorsAsThePrecisionSaysAndNotWhereTheGpuCannot) 
   EXPECT_EQ(type(DevicePrecision::kBf16), CUBLAS_COMPUTE_32F_FAST_16BF);
   state_->refused = CUBLAS_COMPUTE_32F_FAST_16BF;
   EXPECT_EQ(type(DevicePrecision::kBf16), CUBLAS_COMPUTE_32F);
+}
+
+TEST_F(CudaProductsTest, AreByTheFastestAlgorithmWhichIsKept) {
+  Matrix a(4, 8, false, 1.0f), b(8, 6, false, 2.0f), c(4, 6, false, 0.0f);
+  state_->algorithms = 6;
+  const float milliseconds[] = {3, 2, 0.5f, 1};
+  std::ranges::copy(milliseconds, state_->milliseconds);
+  const auto choices = std::make_shared<KeptChoices>();
+  const CudaTuning tuning{choices, "GPU, fp32"};
+  auto products = Open(DevicePrecision::kFp32, true, tuning);
+  ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c)).ok());
+  EXPECT_EQ(state_->last, 2);
+  EXPECT_EQ(state_->products, 4 * 6 + 1) << "each once, then five times";
+  EXPECT_THAT(choices->kept,
+              ElementsAre(Pair(HasSubstr("cuBLASLt 13.1.0, product 4 6 8 "), StartsWith("2:"))));
+  EXPECT_THAT(choices->kept.begin()->first, EndsWith(", GPU, fp32"));
+  ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c)).ok());
+  EXPECT_EQ(state_->products, 4 * 6 + 2) << "measured once";
+  EXPECT_EQ(fake_events, 0);
+
+  // Another process, where another would be faster now.
+  state_->milliseconds[0] = 0.1f;
+  products = Open(DevicePrecision::kFp32, true, tuning);
+  ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c)).ok());
+  EXPECT_EQ(state_->last, 2);
+  EXPECT_EQ(state_->products, 4 * 6 + 3);
+
+  // One that is not proposed any more.
+  choices->kept.begin()->second = "2:5";
+  products = Open(DevicePrecision::kFp32, true, tuning);
+  ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c)).ok());
+  EXPECT_EQ(state_->last, 0);
+  EXPECT_THAT(choices->kept.begin()->second, StartsWith("0:"));
+}
+
+TEST_F(CudaProductsTest, ThatAreAddedAreMeasuredOnACopyAndWithoutTuningNothingIs) {
+  Matrix a(4, 8, false, 1.0f), b(8, 6, false, 2.0f), c(4, 6, false, 9.0f), plain = c;
+  state_->algorithms = 3;
+  ASSERT_TRUE(Open()->Multiply(main_, CallOf(a, b, &plain, true)).ok());
+  EXPECT_EQ(state_->products, 1);
+  EXPECT_EQ(state_->last, 0);
+  state_->milliseconds[1] = 0.5f;
+  const auto choices = std::make_shared<KeptChoices>();
+  auto products = Open(DevicePrecision::kFp32, true, {choices, "GPU"});
+  ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c, true)).ok());
+  EXPECT_EQ(state_->last, 1);
+  EXPECT_EQ(c.numbers, plain.numbers) << "it was added more than once";
+  device_is_full = true;  // without room for a copy
+  a = Matrix(5, 8, false, 1.0f);
+  c = Matrix(5, 6, false, 9.0f);
+  ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c, true)).ok());
+  EXPECT_EQ(state_->last, 0) << "what is proposed first";
+  EXPECT_EQ(choices->kept.size(), 1u);
 }
 
 TEST_F(CudaProductsTest, InAGraphWereRunBefore) {

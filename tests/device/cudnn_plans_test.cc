@@ -19,6 +19,8 @@
 #include "server/config/model_settings.h"
 #include "server/config/run_settings.h"
 #include "server/data/data_settings.h"
+#include "server/device/device_input.h"
+#include "server/device/device_settings.h"
 #include "server/schema/model_config.h"
 #include "shared/model/network_plan.h"
 #include "tests/source_file.h"
@@ -46,18 +48,20 @@ std::vector<NamedConvolution> ConvolutionsOf(const std::string& name, const Mode
     const auto plan = PlanNetwork(spec, network.name);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     if (!plan.ok()) continue;
-    for (const PlannedInput& input : plan->inputs) {
-      for (const PlannedLayer& layer : input.layers) {
+    for (std::size_t i = 0; i < plan->inputs.size(); ++i) {
+      int block = BlockOfPicture(*plan, *plan, i);
+      for (const PlannedLayer& layer : plan->inputs[i].layers) {
         if (layer.layer.kind != Layer::Kind::kConv) continue;
         found.push_back({name + ", " + layer.layer.ToText(),
                          {.images = images,
-                          .height = layer.in.height,
-                          .width = layer.in.width,
-                          .channels = layer.in.channels,
+                          .height = layer.in.height / block,
+                          .width = layer.in.width / block,
+                          .channels = layer.in.channels * block * block,
                           .filters = layer.layer.units,
-                          .kernel = layer.layer.kernel,
-                          .stride = layer.layer.stride,
+                          .kernel = layer.layer.kernel / block,
+                          .stride = layer.layer.stride / block,
                           .padding = layer.layer.padding}});
+        block = 1;
       }
     }
   }
@@ -151,6 +155,10 @@ class CudnnPlans : public testing::TestWithParam<std::tuple<const char*, DeviceP
   }
   static std::string gpu() { return std::get<0>(GetParam()); }
   static CudnnPlanRules rules() { return {.precision = std::get<1>(GetParam())}; }
+  /// How the GPU keeps pictures of that precision.
+  static ElementType pictures() {
+    return gpu() == "t4" ? ElementType::kFloat32 : ArithmeticOf(rules().precision).pictures;
+  }
 
   static Result<CudnnPlan> Plan(const std::string& description, const ConvolutionCall& shape,
                                 const CudnnPlanRules& rules) {
@@ -164,6 +172,7 @@ TEST_P(CudnnPlans, AreThereForEveryConvolutionWithinTheBoundOfTheWorkspace) {
   for (NamedConvolution one : AllConvolutions()) {
     for (const Kind kind : {Kind::kForward, Kind::kInputGradient, Kind::kWeightGradient}) {
       one.shape.kind = kind;
+      one.shape.pictures = pictures();
       const std::string what = gpu() + ": " + one.name + ", kind " +
                                std::to_string(static_cast<int>(kind)) + ", " +
                                std::to_string(one.shape.images) + " pictures";
@@ -184,7 +193,8 @@ TEST_P(CudnnPlans, AreTheSameEachTime) {
                               .channels = 32,
                               .filters = 64,
                               .kernel = 4,
-                              .stride = 2};
+                              .stride = 2,
+                              .pictures = pictures()};
   const auto first = Plan(description, shape, rules()), second = Plan(description, shape, rules());
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->engine, second->engine);
@@ -199,7 +209,8 @@ TEST_P(CudnnPlans, KeepToASmallerWorkspaceWhereOneWillDo) {
                               .channels = 16,
                               .filters = 16,
                               .kernel = 3,
-                              .padding = 1};
+                              .padding = 1,
+                              .pictures = pictures()};
   CudnnPlanRules small = rules();
   small.workspace_bytes = 0;
   const auto usual = Plan(description, shape, rules()), least = Plan(description, shape, small);
@@ -210,13 +221,31 @@ TEST_P(CudnnPlans, KeepToASmallerWorkspaceWhereOneWillDo) {
 std::string GpuAndPrecision(
     const testing::TestParamInfo<std::tuple<const char*, DevicePrecision>>& info) {
   return std::string(std::get<0>(info.param)) +
-         (std::get<1>(info.param) == DevicePrecision::kFp32 ? "Fp32" : "Tf32");
+         (std::get<1>(info.param) == DevicePrecision::kFp32   ? "Fp32"
+          : std::get<1>(info.param) == DevicePrecision::kTf32 ? "Tf32"
+                                                              : "Bf16");
 }
 INSTANTIATE_TEST_SUITE_P(Described, CudnnPlans,
                          testing::Combine(testing::Values("h200", "a100", "l4", "t4"),
                                           testing::Values(DevicePrecision::kFp32,
-                                                          DevicePrecision::kTf32)),
+                                                          DevicePrecision::kTf32,
+                                                          DevicePrecision::kBf16)),
                          GpuAndPrecision);
+
+TEST(CudnnPlan, OfBf16IsNotThereForTuring) {
+  if (!Cudnn::Get().why.empty()) GTEST_SKIP() << Cudnn::Get().why;
+  const auto none = PlanConvolution(*Cudnn::Get().functions, {.description = Description("t4")},
+                                    {.images = 64,
+                                     .height = 20,
+                                     .width = 20,
+                                     .channels = 32,
+                                     .filters = 64,
+                                     .kernel = 4,
+                                     .stride = 2,
+                                     .pictures = ElementType::kBf16},
+                                    {.precision = DevicePrecision::kBf16});
+  EXPECT_EQ(none.status().code(), StatusCode::kResource);
+}
 
 TEST(CudnnPlan, ThatCannotBeSaysForWhat) {
   if (!Cudnn::Get().why.empty()) GTEST_SKIP() << Cudnn::Get().why;

@@ -51,8 +51,13 @@ ModelSpec ModelOfSensors() {
 
 std::vector<ExampleModel> ModelsOfPictures() {
   const Spaces large = {Image({84, 84, 1}), Discrete(6)}, small = {Image({40, 36, 3}), Discrete(4)};
+  const auto thirds = ModelSpec::Parse(
+      "murmurate-model 1\nobservation uint8 96 96 3\naction discrete 4\ninput - stack 1\n"
+      "conv 8 6 3 0 relu\nconv 8 4 2 0 relu\nflatten\ntrunk\ndense 32 relu\nseparate_value 0\n"
+      "normalize_observation 0\n");
   return {{"nature_cnn", *MakeSpec({.trunk = "nature_cnn", .frame_stack = 4}, large)},
-          {"impala_cnn", *MakeSpec({.trunk = "impala_cnn", .recurrent = "lstm 32"}, small)}};
+          {"impala_cnn", *MakeSpec({.trunk = "impala_cnn", .recurrent = "lstm 32"}, small)},
+          {"blocks of 3 x 3", *thirds}};
 }
 
 }  // namespace murmurate

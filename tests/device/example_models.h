@@ -16,7 +16,7 @@ struct ExampleModel {
 std::vector<ExampleModel> ModelsOfExamples();
 /// That of examples/sensors.
 ModelSpec ModelOfSensors();
-/// The two encoders of pictures, at sizes that they are made for.
+/// The two encoders of pictures, at sizes that they are made for, and one of large color pictures.
 std::vector<ExampleModel> ModelsOfPictures();
 
 }  // namespace murmurate

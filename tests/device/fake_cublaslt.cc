@@ -2,6 +2,7 @@
 // cuBLASLt's manual defines them, so that what is asked of it can be computed where there is no GPU.
 #include "tests/device/fake_cublaslt.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -107,14 +108,18 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t opaque,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulPreference_t, int most,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* count) {
   const auto product = Of<Product>(opaque);
-  *count = product.type == state.refused ? 0 : 1;
+  *count = product.type == state.refused ? 0 : std::min(most, state.algorithms);
   if (*count == 0) return CUBLAS_STATUS_SUCCESS;
   state.type = product.type;
-  results->algo.data[0] = static_cast<std::uint64_t>(++state.proposals);
+  ++state.proposals;
+  for (int i = 0; i < *count; ++i) {
+    results[i].algo.data[0] = 1;
+    results[i].algo.data[1] = static_cast<std::uint64_t>(i);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -134,6 +139,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
   if (depth != (product.b == CUBLAS_OP_T ? second.columns : second.rows))
     return CUBLAS_STATUS_INVALID_VALUE;
   ++state.products;
+  state.last = static_cast<int>(algorithm->data[1]);
+  state.clock += state.milliseconds[state.last];
   for (std::uint64_t column = 0; column < result.columns; ++column) {
     for (std::uint64_t row = 0; row < result.rows; ++row) {
       double sum = 0;

@@ -59,14 +59,16 @@ cudaError_t Free(const char* function, void* memory) {
 
 void RunBiasActivation(dim3, dim3, const void* bytes) {
   const auto& call = *static_cast<const murmurate::BiasActivationCall*>(bytes);
+  auto* const y = static_cast<float*>(call.y);
   for (std::size_t i = 0; i < call.rows * static_cast<std::size_t>(call.columns); ++i)
-    call.y[i] = std::tanh(call.y[i] + call.bias[i % static_cast<std::size_t>(call.columns)]);
+    y[i] = std::tanh(y[i] + call.bias[i % static_cast<std::size_t>(call.columns)]);
 }
 void RunTranspose(dim3 blocks, dim3, const void* bytes) {
   const auto& call = *static_cast<const murmurate::TransposeCall*>(bytes);
   for (int row = 0; row < std::min(call.rows, static_cast<int>(blocks.y) * 32); ++row)
     for (int column = 0; column < std::min(call.columns, static_cast<int>(blocks.x) * 32); ++column)
-      call.to[column * call.rows + row] = call.from[row * call.columns + column];
+      static_cast<float*>(call.to)[column * call.rows + row] =
+          static_cast<const float*>(call.from)[row * call.columns + column];
 }
 template <int kName>  // so that each has a function of its own
 void RunNothing(dim3, dim3, const void*) {}
@@ -190,6 +192,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cu
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (flags != (cudaEventDisableTiming | cudaEventBlockingSync)) return cudaErrorInvalidValue;
   return Make("cudaEventCreateWithFlags", event);
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return Make("cudaEventCreate", event); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 1;
+  return CodeOf("cudaEventElapsedTime");
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return Drop(event); }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return CodeOf("cudaEventRecord"); }

@@ -3,11 +3,14 @@
 // defines them (n, c, h, w and strides of each tensor, by the names of a variant pack).
 #include <cudnn_graph.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <vector>
+
+#include "server/compute/device/kernel_language.h"
 
 namespace {
 
@@ -18,6 +21,7 @@ struct Descriptor {
   bool finished = false;
   std::map<int, std::vector<std::byte>> attributes = {};
   Descriptor* graph = nullptr;  ///< of a configuration: what it computes
+  int engine = 0;               ///< of a configuration and of an engine
 };
 
 Descriptor* Of(cudnnBackendDescriptor_t descriptor) { return static_cast<Descriptor*>(descriptor); }
@@ -50,20 +54,36 @@ std::size_t SizeOf(cudnnBackendAttributeType_t type) {
 struct Tensor {
   Tensor(const Descriptor& descriptor, const Descriptor& pack)
       : sizes(Values<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS)),
-        strides(Values<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_STRIDES)) {
+        strides(Values<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_STRIDES)),
+        type(Values<cudnnDataType_t>(descriptor, CUDNN_ATTR_TENSOR_DATA_TYPE).at(0) ==
+                     CUDNN_DATA_BFLOAT16
+                 ? murmurate::ElementType::kBf16
+                 : murmurate::ElementType::kFloat32) {
     const auto name = Values<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_UNIQUE_ID).at(0);
     const auto names = Values<std::int64_t>(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
     const auto blocks = Values<void*>(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i] == name) numbers = static_cast<float*>(blocks.at(i));
+      if (names[i] == name) numbers = blocks.at(i);
   }
-  float* At(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
-    return numbers + n * strides.at(0) + c * strides.at(1) + h * strides.at(2) + w * strides.at(3);
+  std::size_t At(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
+    return static_cast<std::size_t>(n * strides.at(0) + c * strides.at(1) + h * strides.at(2) +
+                                    w * strides.at(3));
   }
   std::int64_t count() const { return sizes.at(0) * sizes.at(1) * sizes.at(2) * sizes.at(3); }
+  std::vector<float> Read() const {
+    std::vector<float> floats(static_cast<std::size_t>(count()));
+    for (std::size_t i = 0; i < floats.size(); ++i)
+      floats[i] = murmurate::ReadNumber(numbers, type, i);
+    return floats;
+  }
+  void Write(const std::vector<float>& floats) const {
+    for (std::size_t i = 0; i < floats.size(); ++i)
+      murmurate::WriteNumber(numbers, type, i, floats[i]);
+  }
 
   std::vector<std::int64_t> sizes, strides;
-  float* numbers = nullptr;
+  murmurate::ElementType type;
+  void* numbers = nullptr;
 };
 
 /// Attributes of each kind of operation: x, w, y, window, and which of x, w, y it gives (0, 1, 2).
@@ -90,8 +110,10 @@ void Convolve(const Descriptor& operation, const Descriptor& pack) {
   const Descriptor& window = *Part(operation, names[3]);
   const auto stride = Values<std::int64_t>(window, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES).at(0);
   const auto padding = Values<std::int64_t>(window, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS).at(0);
-  const Tensor& given = names[4] == 0 ? x : names[4] == 1 ? w : y;
-  std::memset(given.numbers, 0, static_cast<std::size_t>(given.count()) * sizeof(float));
+  const Tensor* const tensors[] = {&x, &w, &y};
+  std::vector<float> blocks[] = {x.Read(), w.Read(), y.Read()};
+  std::vector<float>& given = blocks[names[4]];
+  given.assign(given.size(), 0.0f);
   for (std::int64_t i = 0; i < y.count() * w.sizes[1] * w.sizes[2] * w.sizes[3]; ++i) {
     std::int64_t rest = i;
     const auto next = [&rest](std::int64_t size) {
@@ -103,11 +125,14 @@ void Convolve(const Descriptor& operation, const Descriptor& pack) {
     const auto ox = next(y.sizes[3]), oy = next(y.sizes[2]), f = next(y.sizes[1]), n = rest;
     const auto ix = ox * stride + kx - padding, iy = oy * stride + ky - padding;
     if (ix < 0 || iy < 0 || ix >= x.sizes[3] || iy >= x.sizes[2]) continue;
-    float* const places[] = {x.At(n, c, iy, ix), w.At(f, c, ky, kx), y.At(n, f, oy, ox)};
-    if (names[4] == 0) *places[0] += *places[1] * *places[2];
-    if (names[4] == 1) *places[1] += *places[0] * *places[2];
-    if (names[4] == 2) *places[2] += *places[0] * *places[1];
+    float& input = blocks[0][x.At(n, c, iy, ix)];
+    float& weight = blocks[1][w.At(f, c, ky, kx)];
+    float& output = blocks[2][y.At(n, f, oy, ox)];
+    if (names[4] == 0) input += weight * output;
+    if (names[4] == 1) weight += input * output;
+    if (names[4] == 2) output += input * weight;
   }
+  tensors[names[4]]->Write(given);
 }
 
 template <typename T>
@@ -122,6 +147,9 @@ cudnnStatus_t Give(T value, std::int64_t* count, void* place) {
 extern "C" {
 
 int fake_cudnn_plans = 0, fake_cudnn_handles = 0;
+int fake_cudnn_engines = 1, fake_cudnn_last = -1;  ///< engines that it has, and the last that ran
+float fake_cudnn_milliseconds[4] = {1, 1, 1, 1},
+      fake_cudnn_clock = 0;  ///< of each engine, of all runs
 
 size_t cudnnGetVersion() { return 91900; }
 const char* cudnnGetErrorString(cudnnStatus_t) { return "failed"; }
@@ -167,21 +195,25 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
 }
 cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t, int64_t, int64_t* count,
+                                       cudnnBackendAttributeType_t, int64_t most, int64_t* count,
                                        void* values) {
   *count = 0;
   switch (name) {
     case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
-      *count = 1;
-      Descriptor* const configuration = Of(*static_cast<cudnnBackendDescriptor_t*>(values));
-      configuration->graph = Part(*Of(descriptor), CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+      *count = std::min<std::int64_t>(most, fake_cudnn_engines);
+      for (int i = 0; i < *count; ++i) {
+        Descriptor* const configuration = Of(static_cast<cudnnBackendDescriptor_t*>(values)[i]);
+        configuration->graph = Part(*Of(descriptor), CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+        configuration->engine = i;
+      }
       return CUDNN_STATUS_SUCCESS;
     }
     case CUDNN_ATTR_ENGINECFG_ENGINE:
       *count = 1;
+      Of(*static_cast<cudnnBackendDescriptor_t*>(values))->engine = Of(descriptor)->engine;
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
-      return Give(std::int64_t{7}, count, values);
+      return Give(std::int64_t{7} + Of(descriptor)->engine, count, values);
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return Give(kWorkspaceBytes, count, values);
     default:
@@ -194,7 +226,10 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     return CUDNN_STATUS_BAD_PARAM;
   auto* const workspace = Values<std::byte*>(*Of(pack), CUDNN_ATTR_VARIANT_PACK_WORKSPACE).at(0);
   std::memset(workspace, 0xff, kWorkspaceBytes);
-  const Descriptor& graph = *Part(*Of(plan), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->graph;
+  const Descriptor& configuration = *Part(*Of(plan), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+  fake_cudnn_last = configuration.engine;
+  fake_cudnn_clock += fake_cudnn_milliseconds[configuration.engine];
+  const Descriptor& graph = *configuration.graph;
   Convolve(*Part(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS), *Of(pack));
   return CUDNN_STATUS_SUCCESS;
 }

@@ -35,6 +35,7 @@ HostDevice::HostDevice(HostDeviceOptions options)
       memory_bytes_(options.memory_bytes),
       pinned_bytes_(options.pinned_bytes),
       multiprocessors_(options.multiprocessors),
+      pictures_(options.pictures),
       runner_(options.runner != nullptr ? std::move(options.runner)
                                         : std::make_unique<FiberRunner>(options.seed)),
       memory_(options.memory_bytes),
@@ -48,7 +49,8 @@ DeviceDescription HostDevice::description() {
           .libraries = "",
           .multiprocessors = multiprocessors_,
           .memory_bytes = memory_bytes_,
-          .free_bytes = memory_.free_bytes()};
+          .free_bytes = memory_.free_bytes(),
+          .arithmetic = {.pictures = pictures_}};
 }
 
 bool HostDevice::Begin() {
@@ -147,9 +149,11 @@ void HostDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   if (!Begin()) return;
   const ConvolutionExtents extents = ExtentsOf(call);
   MURMURATE_CHECK(extents.output > 0, "a convolution's kernel fits its picture");
-  CheckDevice(call.input, extents.input * sizeof(float), "the input is memory of the device");
+  CheckDevice(call.input, extents.input * BytesOf(call.pictures),
+              "the input is memory of the device");
   CheckDevice(call.weight, extents.weight * sizeof(float), "the weight is memory of the device");
-  CheckDevice(call.output, extents.output * sizeof(float), "the output is memory of the device");
+  CheckDevice(call.output, extents.output * BytesOf(call.pictures),
+              "the output is memory of the device");
   Enqueue(stream, [call] { HostConvolve(call); });
 }
 

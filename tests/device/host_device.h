@@ -8,7 +8,8 @@
 //     the device takes no memory of the host but for copies; each ends the program.
 //   * Between barriers the threads of a block run in an order of the seed's choice.
 //
-// Products and convolutions are computed by the learner's own functions, in 32 bits.
+// Products and convolutions are computed by the learner's own functions, in 32 bits; those of pictures of
+// bf16 of rounded numbers.
 #pragma once
 
 #include <atomic>
@@ -35,6 +36,7 @@ struct HostDeviceOptions {
   std::size_t memory_bytes = std::size_t{4} << 30;
   std::size_t pinned_bytes = std::size_t{4} << 30;
   int multiprocessors = 4;
+  ElementType pictures = ElementType::kFloat32;
   /// Runs the kernels; null: a FiberRunner of the seed.
   std::unique_ptr<KernelRunner> runner = nullptr;
 };
@@ -95,6 +97,7 @@ class HostDevice : public Device {
   const std::uint64_t seed_;
   const std::size_t memory_bytes_, pinned_bytes_;
   const int multiprocessors_;
+  const ElementType pictures_;
   std::unique_ptr<KernelRunner> runner_;
   std::unique_ptr<LaunchRecorder> recorder_ = LaunchRecorder::OfEnvironment();
   std::atomic<std::size_t> pinned_used_ = 0;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "server/compute/convolution_gradient.h"
+#include "server/compute/device/kernel_language.h"
 #include "server/compute/gemm.h"
 #include "shared/compute/convolution.h"
 
@@ -23,15 +24,31 @@ Window WindowOf(const ConvolutionCall& call) {
           {call.padding, call.padding}};
 }
 
+using Floats = std::vector<float>;
+
+Floats WidenedBlock(const void* block, std::size_t count) {
+  Floats floats(count);
+  for (std::size_t i = 0; i < count; ++i) floats[i] = ReadNumber(block, ElementType::kBf16, i);
+  return floats;
+}
+void NarrowBlock(const Floats& floats, void* block) {
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    WriteNumber(block, ElementType::kBf16, i, floats[i]);
+}
+Floats Rounded(Floats floats) {
+  for (float& number : floats) number = Widened(Narrowed<Bf16>(number));
+  return floats;
+}
+
 void Forward(const ConvolutionCall& call) {
   const Window window = WindowOf(call);
   std::vector<float> scratch(ConvForwardScratchFloats(window, call.images));
   ConvForward({.window = window,
                .filters = call.filters,
                .images = call.images,
-               .input = call.input,
+               .input = static_cast<const float*>(call.input),
                .weight = call.weight,
-               .output = call.output,
+               .output = static_cast<float*>(call.output),
                .scratch = scratch.data()});
 }
 
@@ -39,16 +56,41 @@ void Backward(const ConvolutionCall& call) {
   const Window window = WindowOf(call);
   std::vector<float> scratch(ConvBackwardScratchFloats(window, call.filters, call.images));
   const bool weights = call.kind == ConvolutionCall::Kind::kWeightGradient;
+  float* const input = static_cast<float*>(call.input);
   if (weights) std::fill_n(call.weight, ExtentsOf(call).weight, 0.0f);
   ConvBackward({.window = window,
                 .filters = call.filters,
                 .images = call.images,
-                .input = weights ? call.input : nullptr,
+                .input = weights ? input : nullptr,
                 .weight = weights ? nullptr : call.weight,
-                .d_sums = call.output,
+                .d_sums = static_cast<const float*>(call.output),
                 .d_weight = weights ? call.weight : nullptr,
-                .d_input = weights ? nullptr : call.input,
+                .d_input = weights ? nullptr : input,
                 .scratch = scratch.data()});
+}
+
+void ConvolveFloats(const ConvolutionCall& call) {
+  if (call.kind == ConvolutionCall::Kind::kForward) return Forward(call);
+  Backward(call);
+}
+
+/// By sums of 32 bits over rounded numbers; what it gives is rounded, too.
+void ConvolveBf16(const ConvolutionCall& call) {
+  using Kind = ConvolutionCall::Kind;
+  const ConvolutionExtents extents = ExtentsOf(call);
+  Floats input(extents.input), weight(extents.weight), output(extents.output);
+  if (call.kind != Kind::kInputGradient) input = WidenedBlock(call.input, extents.input);
+  if (call.kind != Kind::kForward) output = WidenedBlock(call.output, extents.output);
+  if (call.kind != Kind::kWeightGradient)
+    weight = Rounded(Floats(call.weight, call.weight + extents.weight));
+  ConvolutionCall floats = call;
+  floats.input = input.data();
+  floats.weight = weight.data();
+  floats.output = output.data();
+  ConvolveFloats(floats);
+  if (call.kind == Kind::kForward) NarrowBlock(output, call.output);
+  if (call.kind == Kind::kInputGradient) NarrowBlock(input, call.input);
+  if (call.kind == Kind::kWeightGradient) std::ranges::copy(Rounded(weight), call.weight);
 }
 
 }  // namespace
@@ -78,8 +120,8 @@ void HostMultiply(const ProductCall& call) {
 }
 
 void HostConvolve(const ConvolutionCall& call) {
-  if (call.kind == ConvolutionCall::Kind::kForward) return Forward(call);
-  Backward(call);
+  if (call.pictures == ElementType::kBf16) return ConvolveBf16(call);
+  ConvolveFloats(call);
 }
 
 ProductExtents ExtentsOf(const ProductCall& call) {

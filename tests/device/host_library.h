@@ -8,7 +8,7 @@ namespace murmurate {
 void HostMultiply(const ProductCall& call);
 void HostConvolve(const ConvolutionCall& call);
 
-/// The floats of each operand, from the first to the last one that the call reads or writes.
+/// The numbers of each operand, from the first to the last one that the call reads or writes.
 struct ProductExtents {
   std::size_t a, b, c;
 };

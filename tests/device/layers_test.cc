@@ -21,6 +21,13 @@ NetworkCase OfPicture(const char* name, const std::string& layers) {
   return {name, kPicture + layers + "\nflatten\ntrunk\n" + kEnd};
 }
 
+/// With a first convolution that takes its pictures in blocks of 3 x 3.
+NetworkCase OfBlocks(const char* name, const std::string& layers) {
+  NetworkCase of = OfPicture(name, layers);
+  of.text.replace(of.text.find("9 7 3"), 5, "9 6 2");
+  return of;
+}
+
 class LayersTest : public testing::TestWithParam<NetworkCase> {};
 
 TEST_P(LayersTest, GiveWhatThisProcessorsGive) {
@@ -49,6 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OfPicture("Conv", "conv 4 3 1 0 relu"),
                     OfPicture("ConvStrides", "conv 5 3 2 0 tanh\nconv 3 2 2 0 none"),
                     OfPicture("ConvPadding", "conv 4 3 1 1 elu\nconv 2 4 3 2 sigmoid"),
+                    OfBlocks("ConvBlocks", "conv 5 3 3 0 relu\nconv 3 2 1 0 none"),
+                    OfBlocks("ConvWideBlocks", "conv 5 6 3 0 tanh"),
                     OfPicture("PoolFirst", "max_pool 3 2 1\nconv 4 2 1 0 none"),
                     OfPicture("Pool", "conv 4 2 1 0 tanh\nmax_pool 2 2 0"),
                     OfPicture("PoolOverlapping", "conv 4 3 1 1 none\nmax_pool 3 2 1"),
@@ -56,6 +65,30 @@ INSTANTIATE_TEST_SUITE_P(
                     OfPicture("PoolTies", "conv 3 2 1 0 relu\nmax_pool 4 1 2"),
                     OfPicture("NormOfPictures", "layer_norm\nconv 6 3 2 1 none\nlayer_norm")),
     [](const auto& test) { return test.param.name; });
+
+NetworkPlan PlanOf(const std::string& layers, const std::string& picture = "12 8 3") {
+  return *PlanNetwork(
+      SpecOf({"", "observation uint8 " + picture + "\naction discrete 5\ninput - stack 2\n" +
+                      layers + "\nflatten\ntrunk\n" + kEnd}),
+      "policy");
+}
+int BlockOf(const std::string& layers, const std::string& picture = "12 8 3") {
+  const NetworkPlan plan = PlanOf(layers, picture);
+  return BlockOfPicture(plan, plan, 0);
+}
+
+TEST(PictureBlocks, AreThoseOfAFirstConvolutionThatTakesWholeOnes) {
+  EXPECT_EQ(BlockOf("conv 4 8 4 0 relu"), 4);
+  EXPECT_EQ(BlockOf("conv 4 4 2 0 relu\nconv 4 3 2 1 relu"), 2);
+  EXPECT_EQ(BlockOf("conv 4 3 1 0 relu"), 1) << "pixels are whole ones";
+  EXPECT_EQ(BlockOf("conv 4 3 2 0 relu"), 1) << "a window has one and a half";
+  EXPECT_EQ(BlockOf("conv 4 4 2 1 relu"), 1) << "windows begin before the picture";
+  EXPECT_EQ(BlockOf("conv 4 4 4 0 relu", "12 10 3"), 1) << "a line has two and a half";
+  EXPECT_EQ(BlockOf("conv 4 4 4 0 relu", "10 8 3"), 1);
+  EXPECT_EQ(BlockOf("max_pool 2 2 0\nconv 4 4 2 0 relu"), 1) << "the picture is pooled";
+  const NetworkPlan twos = PlanOf("conv 4 4 2 0 relu"), fours = PlanOf("conv 4 8 4 0 relu");
+  EXPECT_EQ(BlockOfPicture(twos, fours, 0), 1) << "both networks read the same memory";
+}
 
 }  // namespace
 }  // namespace murmurate

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "server/compute/device/kernel_language.h"
 #include "shared/core/check.h"
 #include "shared/core/random.h"
 #include "shared/model/observation_layout.h"
@@ -85,6 +86,21 @@ std::vector<std::vector<float>> EncodedInputs(const NetworkRows& rows) {
   return inputs;
 }
 
+/// Pictures of that shape, squares of block x block pixels together.
+std::vector<float> InBlocks(const std::vector<float>& pictures, const LayerShape& shape,
+                            int block) {
+  std::vector<float> laid;
+  const auto count = static_cast<std::size_t>(shape.count());
+  for (std::size_t picture = 0; picture < pictures.size(); picture += count)
+    for (int top = 0; top < shape.height; top += block)
+      for (int left = 0; left < shape.width; left += block)
+        for (int y = top; y < top + block; ++y)
+          for (int x = left; x < left + block; ++x)
+            for (int channel = 0; channel < shape.channels; ++channel)
+              laid.push_back(pictures[picture + (y * shape.width + x) * shape.channels + channel]);
+  return laid;
+}
+
 void ExpectNear(const std::string& what, std::span<const float> device,
                 std::span<const float> here) {
   ASSERT_EQ(device.size(), here.size()) << what;
@@ -129,8 +145,14 @@ NetworkNumbers NetworkRows::OnThisProcessor() const {
 NetworkOnDevice::NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDeviceOptions options,
                                  DeviceNetworkForm form)
     : device_(std::move(options)) {
-  for (const PlannedInput& input : WidestPlan(spec).inputs)
-    inputs_.push_back(memory_.Plan<float>(MemoryPurpose::kBatches, max_rows * input.in.count()));
+  const NetworkPlan policy = *PlanNetwork(spec, "policy"), value = *PlanNetwork(spec, "value");
+  planned_ = WidestPlan(spec).inputs;
+  for (const PlannedInput& input : planned_)
+    inputs_.push_back(
+        {DeviceBlock(&memory_, MemoryPurpose::kBatches,
+                     static_cast<std::size_t>(max_rows) * input.in.count(),
+                     TypeOfInput(policy, value, inputs_.size(), device_.description().pictures)),
+         BlockOfPicture(policy, value, inputs_.size())});
   network_ = std::make_unique<DeviceNetwork>(spec, max_rows, inputs_, &memory_, form);
   const std::size_t states = static_cast<std::size_t>(max_rows) * network_->state_floats();
   parameters_ = memory_.Plan<float>(MemoryPurpose::kParameters, network_->layout().total);
@@ -149,7 +171,16 @@ void NetworkOnDevice::Load(const NetworkRows& rows) {
     device_.CopyIn(Stream::kMain, to.data(), from.data(), from.size() * sizeof(from[0]));
   };
   copy(parameters_, rows.parameters);
-  for (std::size_t i = 0; i < inputs_.size(); ++i) copy(inputs_[i], rows.inputs[i]);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const std::vector<float> laid = InBlocks(rows.inputs[i], planned_[i].in, inputs_[i].block);
+    std::vector<Bf16> rounded(laid.size());
+    std::ranges::transform(laid, rounded.begin(), Narrowed<Bf16>);
+    if (inputs_[i].numbers.type() == ElementType::kBf16)
+      copy(inputs_[i].numbers, rounded);
+    else
+      copy(inputs_[i].numbers, laid);
+    device_.Finish();  // which has read them
+  }
   copy(first_, rows.first);
   copy(state0_, rows.state0);
   copy(network_->d_outputs(), rows.d_outputs);

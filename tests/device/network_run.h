@@ -32,7 +32,7 @@ class NetworkRows {
   const int steps, lanes;
   std::vector<float> parameters;
   std::vector<std::uint32_t> words;        ///< as ActorCritic takes them
-  std::vector<std::vector<float>> inputs;  ///< as DeviceNetwork takes them
+  std::vector<std::vector<float>> inputs;  ///< as DeviceNetwork takes them, but not in blocks
   std::vector<std::uint8_t> first;
   std::vector<float> state0, d_outputs, d_values;
 };
@@ -40,6 +40,7 @@ class NetworkRows {
 /// A network with memory of its own on the device of tests.
 class NetworkOnDevice {
  public:
+  /// options.pictures: how pictures lie.
   NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDeviceOptions options = {},
                   DeviceNetworkForm form = DeviceNetworkForm::kLayered);
 
@@ -52,6 +53,7 @@ class NetworkOnDevice {
 
   TestDevice& device() { return device_; }
   const DeviceNetwork& network() const { return *network_; }
+  const std::vector<DeviceInput>& inputs() const { return inputs_; }
   const DeviceMemory& memory() const { return memory_; }
 
  private:
@@ -59,7 +61,8 @@ class NetworkOnDevice {
 
   TestDevice device_;
   DeviceMemory memory_;
-  std::vector<DeviceArray<float>> inputs_;
+  std::vector<PlannedInput> planned_;
+  std::vector<DeviceInput> inputs_;
   std::unique_ptr<DeviceNetwork> network_;
   DeviceArray<float> parameters_, gradient_, state0_, state_out_;
   DeviceArray<std::uint8_t> first_;

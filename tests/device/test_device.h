@@ -20,17 +20,23 @@ inline std::string NameOfTestGpu() {
   return name == nullptr ? "" : name;
 }
 
-/// A host device of its own; of a GPU one for all tests, which stays open: after it has failed, all
-/// that follow fail.
-inline std::shared_ptr<Device> MakeTestDevice(HostDeviceOptions options = {}) {
-  const std::string name = NameOfTestGpu();
-  if (name.empty()) return std::make_shared<HostDevice>(std::move(options));
-  static const std::shared_ptr<Device>& gpu = *new std::shared_ptr<Device>([&] {
-    auto opened = OpenDevice(name);
+/// The GPU for all tests of that precision, which stays open: after it has failed, all that follow
+/// fail.
+template <DevicePrecision kPrecision>
+std::shared_ptr<Device> TestGpu() {
+  static const std::shared_ptr<Device>& gpu = *new std::shared_ptr<Device>([] {
+    auto opened = OpenDevice(NameOfTestGpu(), kPrecision);
     MURMURATE_CHECK(opened.ok(), opened.status().message().c_str());
     return *std::move(opened);
   }());
   return gpu;
+}
+
+/// A host device of its own, or the GPU, which keeps pictures as the options say.
+inline std::shared_ptr<Device> MakeTestDevice(HostDeviceOptions options = {}) {
+  if (NameOfTestGpu().empty()) return std::make_shared<HostDevice>(std::move(options));
+  return options.pictures == ElementType::kBf16 ? TestGpu<DevicePrecision::kBf16>()
+                                                : TestGpu<DevicePrecision::kFp32>();
 }
 
 /// The same, and a way to wait for all of its work.

@@ -18,15 +18,18 @@ TEST(ConfigTrainingDevice, TheProcessorIsTheDefault) {
   EXPECT_TRUE(device.processor());
   EXPECT_EQ(device.precision, DevicePrecision::kFp32);
   EXPECT_TRUE(device.deterministic);
+  EXPECT_TRUE(device.tune);
 }
 
 TEST(ConfigTrainingDevice, WordsReachTheModel) {
-  const DeviceSettings device =
-      DeviceOf("[model]\ndevice = \"cuda:3\"\nprecision = \"bf16\"\ndeterministic = false\n");
+  const DeviceSettings device = DeviceOf(
+      "[model]\ndevice = \"cuda:3\"\nprecision = \"bf16\"\ndeterministic = false\n"
+      "tune = false\n");
   EXPECT_EQ(device.name, "cuda:3");
   EXPECT_EQ(device.precision, DevicePrecision::kBf16);
   EXPECT_FALSE(device.deterministic);
-  EXPECT_EQ(InWords(device), "cuda:3, bf16, not deterministic");
+  EXPECT_FALSE(device.tune);
+  EXPECT_EQ(InWords(device), "cuda:3, bf16, not deterministic, not tuned");
   EXPECT_TRUE(DeviceOf("[model]\ndevice = \"cuda\"\n").gpu());
   EXPECT_TRUE(DeviceOf("[model]\ndevice = \"auto\"\nprecision = \"tf32\"\n").chosen());
   const std::string two = "[model]\ndevice = \"cuda\"\nprecision = \"tf32\"\n[model.npc]\n";

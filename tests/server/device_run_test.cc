@@ -41,9 +41,11 @@ class DeviceRun : public testing::Test {
   /// Devices of the test; a trainer on one fails in the batch after `batches`.
   PlaceMakers Places(int batches) {
     return {
-        .open = [this](const std::string& name, DevicePrecision,
-                       bool) -> Result<std::unique_ptr<Device>> {
+        .open = [this](
+                    const std::string& name, DevicePrecision, bool,
+                    std::shared_ptr<AlgorithmChoices> choices) -> Result<std::unique_ptr<Device>> {
           opened_.push_back(name);
+          choices_.push_back(std::move(choices));
           return std::unique_ptr<Device>(std::make_unique<StillDevice>(&counts_));
         },
         .make_trainer = [batches](const ModelSpec& spec, const AlgorithmSettings& settings,
@@ -91,6 +93,7 @@ class DeviceRun : public testing::Test {
   TemporaryFolder folder_;
   StillDevice::Counts counts_;
   std::vector<std::string> opened_;
+  std::vector<std::shared_ptr<AlgorithmChoices>> choices_;  ///< that each was given
   Signals signals_;
 };
 
@@ -140,7 +143,8 @@ TEST_F(DeviceRun, ADeviceThatFailsEndsTheRunAndTheRunGoesOn) {
 
 TEST_F(DeviceRun, ADeviceThatCannotBeOpenedEndsTheRunBeforeItHasAFolder) {
   PlaceMakers places = Places(kForEver);
-  places.open = [](const std::string& name, DevicePrecision, bool) {
+  places.open = [](const std::string& name, DevicePrecision, bool,
+                   std::shared_ptr<AlgorithmChoices>) {
     return Result<std::unique_ptr<Device>>(ResourceError(name + ": there is no driver"));
   };
   const auto daemon = Start(ConfigOf("device = \"cuda\"\n"), places);
@@ -148,6 +152,32 @@ TEST_F(DeviceRun, ADeviceThatCannotBeOpenedEndsTheRunBeforeItHasAFolder) {
   EXPECT_EQ(daemon.status().code(), StatusCode::kResource);
   EXPECT_EQ(daemon.status().message(), "cuda: there is no driver");
   EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/run"));
+}
+
+TEST_F(DeviceRun, KeepsTheAlgorithmsOfItsDeviceInItsFolderAndWithoutTuningNone) {
+  setenv("XDG_CACHE_HOME", (folder_.path() + "/cache").c_str(), 1);
+  const Config config = ConfigOf("device = \"cuda\"\n");
+  {
+    auto daemon = Start(config, Places(kForEver));
+    ASSERT_TRUE(daemon.ok()) << daemon.status();
+    ASSERT_NE(choices_[0], nullptr);
+    choices_[0]->Keep("product", "1:2");
+  }
+  const std::string users = folder_.path() + "/cache/murmurate/plans.json";
+  EXPECT_EQ(*ReadFile(users, 1000), "{\n \"product\": \"1:2\"\n}\n");
+  const std::string later = "{\"product\": \"3:4\"}";
+  ASSERT_TRUE(WriteFileAtomically(users, std::as_bytes(std::span(later))).ok());
+  TrainingPlaces resumed(config, Places(kForEver)), fresh(config, Places(kForEver));
+  ASSERT_TRUE(resumed.OpenNamed().ok());
+  resumed.KeepAlgorithmsIn(folder_.path() + "/run", {});
+  EXPECT_EQ(choices_[1]->Find("product"), "1:2") << "the run goes on by what it began with";
+  ASSERT_TRUE(fresh.OpenNamed().ok());
+  fresh.KeepAlgorithmsIn(folder_.path(), {});
+  EXPECT_EQ(choices_[2]->Find("product"), "3:4");
+  TrainingPlaces plain(ConfigOf("device = \"cuda\"\ntune = false\n"), Places(kForEver));
+  ASSERT_TRUE(plain.OpenNamed().ok());
+  EXPECT_EQ(choices_[3], nullptr);
+  unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_F(DeviceRun, AModelThatDoesNotFitEndsTheRun) {
@@ -178,7 +208,8 @@ TEST_F(DeviceRun, AutoOpensNothingForASmallModelAndSaysWhy) {
 
 TEST_F(DeviceRun, EachSectionsDeviceIsOpenedAtTheStartAndEachModelHasOneOfItsOwn) {
   const Config config = ConfigOf(
-      "device = \"cuda\"\n[model.npc]\ndevice = \"cuda:1\"\n[model.sky]\nframe_stack = 2\n");
+      "device = \"cuda\"\n[model.npc]\ndevice = \"cuda:1\"\nprecision = \"bf16\"\n"
+      "[model.sky]\nframe_stack = 2\n");
   TrainingPlaces places(config, Places(kForEver));
   ASSERT_TRUE(places.OpenNamed().ok());
   EXPECT_EQ(opened_, (std::vector<std::string>{"cuda", "cuda:1"}));
@@ -190,7 +221,11 @@ TEST_F(DeviceRun, EachSectionsDeviceIsOpenedAtTheStartAndEachModelHasOneOfItsOwn
     made.push_back(*std::move(place));
   }
   EXPECT_EQ(opened_, (std::vector<std::string>{"cuda", "cuda:1", "cuda"}));
-  EXPECT_EQ(made[0].sentence, "model npc: is trained on cuda:1, fp32 (still)");
+  EXPECT_EQ(
+      made[0].sentence,
+      "model npc: is trained on cuda:1, bf16 (still), which has no bf16: pictures and factors "
+      "of products have 32 bits");
+  EXPECT_EQ(made[2].sentence, "model other: is trained on cuda, fp32 (still)");
   EXPECT_EQ(counts_.devices, 3);
   made.clear();
   EXPECT_EQ(counts_.devices, 0);
@@ -220,7 +255,8 @@ class AutoPlace : public testing::Test {
 };
 
 TEST_F(AutoPlace, WhereAGpuWouldPayAndIsMissingTheProcessorTrainsAndSaysWhatIsMissing) {
-  const TrainingPlace place = Make({.open = [](const std::string& name, DevicePrecision, bool) {
+  const TrainingPlace place = Make({.open = [](const std::string& name, DevicePrecision, bool,
+                                               std::shared_ptr<AlgorithmChoices>) {
     return Result<std::unique_ptr<Device>>(ResourceError(name + ": there is no driver"));
   }});
   EXPECT_NE(dynamic_cast<HostTrainer*>(place.trainer.get()), nullptr);
@@ -231,18 +267,18 @@ TEST_F(AutoPlace, WhereAGpuWouldPayAndIsMissingTheProcessorTrainsAndSaysWhatIsMi
 }
 
 TEST_F(AutoPlace, WhereAGpuPaysItTrains) {
-  const TrainingPlace place =
-      Make({.open =
-                [this](const std::string&, DevicePrecision, bool) {
-                  return Result<std::unique_ptr<Device>>(
-                      std::unique_ptr<Device>(std::make_unique<StillDevice>(&counts_)));
-                },
-            .make_trainer =
-                [](const ModelSpec& spec, const AlgorithmSettings& settings,
-                   std::shared_ptr<Device>, std::unique_ptr<ParameterStore>) {
-                  return Result<std::unique_ptr<BatchTrainer>>(std::unique_ptr<BatchTrainer>(
-                      std::make_unique<FailingTrainer>(spec, settings, kForEver)));
-                }});
+  const TrainingPlace place = Make(
+      {.open =
+           [this](const std::string&, DevicePrecision, bool, std::shared_ptr<AlgorithmChoices>) {
+             return Result<std::unique_ptr<Device>>(
+                 std::unique_ptr<Device>(std::make_unique<StillDevice>(&counts_)));
+           },
+       .make_trainer =
+           [](const ModelSpec& spec, const AlgorithmSettings& settings, std::shared_ptr<Device>,
+              std::unique_ptr<ParameterStore>) {
+             return Result<std::unique_ptr<BatchTrainer>>(std::unique_ptr<BatchTrainer>(
+                 std::make_unique<FailingTrainer>(spec, settings, kForEver)));
+           }});
   EXPECT_NE(dynamic_cast<FailingTrainer*>(place.trainer.get()), nullptr);
   ASSERT_NE(place.memory, nullptr);
   EXPECT_THAT(place.sentence, HasSubstr("device = \"auto\" chooses cuda:0: learning from a batch"));

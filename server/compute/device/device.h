@@ -19,6 +19,7 @@
 #include <string>
 #include <type_traits>
 
+#include "server/compute/device/calls/elements.h"
 #include "server/compute/device/kernel_list.h"
 
 namespace murmurate {
@@ -30,6 +31,14 @@ enum class DevicePrecision : std::uint8_t {
   kBf16,  ///< factors of 7 bits of mantissa
 };
 
+/// How a device computes, which decides what lies in its memory and how.
+struct DeviceArithmetic {
+  DevicePrecision precision = DevicePrecision::kFp32;  ///< that it was opened with
+  /// How pictures of convolutions are to lie: kBf16 where that is the precision and the hardware has
+  /// it.
+  ElementType pictures = ElementType::kFloat32;
+};
+
 /// What a device is. Empty and 0: it does not say.
 struct DeviceDescription {
   std::string name = "";       ///< "NVIDIA H200"
@@ -37,7 +46,7 @@ struct DeviceDescription {
   std::string libraries = "";  ///< "CUDA 13.0, cuBLAS 13.1.0, cuDNN 9.19.0"
   int multiprocessors = 0;
   std::size_t memory_bytes = 0, free_bytes = 0;
-  DevicePrecision precision = DevicePrecision::kFp32;  ///< that it was opened with
+  DeviceArithmetic arithmetic = {};
 };
 
 /// kMain computes, kCopy moves batches and results beside it.
@@ -79,6 +88,8 @@ struct ProductCall {
 
 /// A convolution over NHWC pictures as shared/compute/convolution.h has it, without bias and
 /// activation, and its two gradients; all blocks contiguous, on borders of 16 bytes (the weight: 4).
+/// With pictures of bf16 the weight is rounded to that, too, and so is its gradient; sums are of 32
+/// bits.
 struct ConvolutionCall {
   enum class Kind : std::uint8_t {
     kForward,         ///< output <- input, weight
@@ -87,9 +98,10 @@ struct ConvolutionCall {
   } kind = Kind::kForward;
   int images = 1, height = 0, width = 0, channels = 0;  ///< of the input
   int filters = 0, kernel = 0, stride = 1, padding = 0;
-  float* input = nullptr;   ///< [images][height][width][channels]
-  float* weight = nullptr;  ///< [kernel][kernel][channels][filters]
-  float* output = nullptr;  ///< [images][out height][out width][filters]
+  ElementType pictures = ElementType::kFloat32;  ///< the type of input and output
+  void* input = nullptr;                         ///< [images][height][width][channels]
+  float* weight = nullptr;                       ///< [kernel][kernel][channels][filters]
+  void* output = nullptr;                        ///< [images][out height][out width][filters]
 };
 
 class Device {
@@ -116,7 +128,8 @@ class Device {
   virtual void CopyWithin(Stream stream, void* to, const void* from, std::size_t bytes) = 0;
   virtual void ClearMemory(Stream stream, void* device, std::size_t bytes) = 0;  ///< zeros
 
-  // How a shape is computed is chosen, and what that needs is allocated, when it first comes: what a
+  // How a shape is computed is chosen, and what that needs is allocated, when it first comes (the host
+  // may wait for the stream then, to measure algorithms): what a
   // graph is to hold has been run once before, on the same stream, with the same shapes and the same
   // borders of memory. In a graph a new one is an error.
   virtual void Multiply(Stream stream, const ProductCall& call) = 0;

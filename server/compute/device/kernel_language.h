@@ -16,6 +16,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "server/compute/device/calls/elements.h"
 
 namespace murmurate {
 inline constexpr unsigned kWarp = 32;
@@ -103,6 +106,53 @@ MURMURATE_DEVICE std::size_t GlobalThread() {
   return static_cast<std::size_t>(Block()) * Threads() + Thread();
 }
 MURMURATE_DEVICE std::size_t AllThreads() { return static_cast<std::size_t>(Blocks()) * Threads(); }
+
+/// A number of ElementType::kBf16.
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+MURMURATE_DEVICE float Widened(float number) { return number; }
+MURMURATE_DEVICE float Widened(Bf16 number) {
+  const std::uint32_t bits = std::uint32_t{number.bits} << 16;
+  float wide;
+  memcpy(&wide, &bits, sizeof wide);
+  return wide;
+}
+
+/// The nearest number of the type, of two the one whose last bit is 0; what is no number stays none.
+template <typename T>
+MURMURATE_DEVICE T Narrowed(float number) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return number;
+  } else {
+    std::uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
+    return {static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
+  }
+}
+
+/// The i-th number of a block of that type.
+MURMURATE_DEVICE float ReadNumber(const void* block, ElementType type, std::size_t i) {
+  return type == ElementType::kBf16 ? Widened(static_cast<const Bf16*>(block)[i])
+                                    : static_cast<const float*>(block)[i];
+}
+MURMURATE_DEVICE void WriteNumber(void* block, ElementType type, std::size_t i, float number) {
+  if (type == ElementType::kBf16)
+    static_cast<Bf16*>(block)[i] = Narrowed<Bf16>(number);
+  else
+    static_cast<float*>(block)[i] = number;
+}
+
+/// body(T()), T being how numbers of that type are kept: float or Bf16.
+template <typename Body>
+MURMURATE_DEVICE void WithElements(ElementType type, const Body& body) {
+  if (type == ElementType::kBf16)
+    body(Bf16());
+  else
+    body(float());
+}
 
 /// The sum over the block, in every thread; `parts` is a shared array of 32. Threads() is a multiple
 /// of 32. The order depends on Threads() alone.

@@ -8,6 +8,7 @@
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(GatherPass)                     \
   X(GatherLanes)                    \
+  X(BlockFilters)                   \
   X(BiasActivation)                 \
   X(EvaluateHead)                   \
   X(PolicyLoss)                     \
@@ -32,6 +33,7 @@
   X(Activate)                       \
   X(ActivationGradient)             \
   X(AddNumbers)                     \
+  X(ConvertNumbers)                 \
   X(CopyColumns)                    \
   X(ColumnSums)                     \
   X(FinishSums)                     \

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "server/compute/device/algorithm_choices.h"
 #include "server/compute/device/device.h"
 
 namespace murmurate {
@@ -20,6 +22,9 @@ struct DeviceRequest {
   std::int32_t index = 0;  ///< as the driver counts, from 0
   DevicePrecision precision = DevicePrecision::kFp32;
   bool deterministic = true;  ///< the same bits each time, on the same kind of GPU and libraries
+  /// Where the algorithms of libraries are kept, which are chosen by time; null: what they propose
+  /// first is taken.
+  std::shared_ptr<AlgorithmChoices> choices = nullptr;
 };
 
 // Libraries that the plug-in opens when they are first needed, for Multiply and for Convolve.

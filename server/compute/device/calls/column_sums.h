@@ -38,13 +38,14 @@ constexpr std::size_t MostSumParts(std::size_t rows, int columns) {
 /// gradient before it at first: dy <- dy activation'(...), which follows from its output y.
 struct ColumnSumsCall {
   static constexpr KernelId kKernel = KernelId::kColumnSums;
-  float* dy;           ///< [rows][columns]
-  std::size_t stride;  ///< floats from one row of dy to the next; with an activation: columns
-  const float* y;      ///< [rows][columns]; null without activation
+  void* dy;            ///< [rows][columns]
+  std::size_t stride;  ///< numbers from one row of dy to the next; with an activation: columns
+  const void* y;       ///< [rows][columns]; null without activation
   double* partials;    ///< [parts][columns]
   std::size_t rows, rows_a_part;
   int columns;
   DeviceActivation activation;
+  ElementType type = ElementType::kFloat32;  ///< of dy and y
 };
 
 /// to[column] <- the sum over partials[part][column]. One block row.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "server/compute/device/calls/control.h"
+#include "server/compute/device/calls/elements.h"
 #include "server/compute/device/calls/loss.h"
 #include "server/compute/device/kernel_list.h"
 
@@ -35,7 +36,8 @@ struct BatchObservations {
 };
 
 /// One input of all rows of the pass, as numbers that a network's first layer takes:
-/// to[row][number]. Frames of a stack lie pixel by pixel, the oldest first. Padding is zeros.
+/// to[row][number]. Frames of a stack lie pixel by pixel, the oldest first. Pixels lie in blocks
+/// (server/device/device_input.h). Padding is zeros.
 struct InputToGather {
   enum class Form : std::uint8_t {
     kNumbers,     ///< float32 as they are
@@ -46,14 +48,16 @@ struct InputToGather {
   const TrainingControl* control;
   PassLists lists;
   BatchObservations batch;
-  float* to;
+  void* to;
   std::size_t offset_bytes;      ///< of the input in a row
   const float *mean, *variance;  ///< kNormalized: [numbers of one frame]
   const std::int32_t *element,
       *category;        ///< kCategories: [width of one frame], what a number is of
   int rows, width;      ///< width: of all frames together
-  int stack, channels;  ///< numbers of one pixel of one frame
+  int stack, channels;  ///< channels: numbers of one pixel of one frame
+  int block, columns;   ///< block 1: pixels lie line by line; columns: pixels of a line
   Form form;
+  ElementType type;  ///< of `to`
 };
 
 /// What else a loss needs of each row of the pass: [rows] each, actions [rows][words], mask

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "server/compute/device/calls/elements.h"
 #include "server/compute/device/kernel_list.h"
 
 namespace murmurate {
@@ -21,9 +22,10 @@ struct PoolGeometry {
 struct PoolCall {
   static constexpr KernelId kKernel = KernelId::kPool;
   PoolGeometry pool;
-  const float* input;
-  float* output;
+  const void* input;
+  void* output;
   std::int32_t* winner;  ///< as output: where in its window, row * kernel + column
+  ElementType type = ElementType::kFloat32;
 };
 
 /// d_input <- the sum of the gradients of all outputs that a number won, in their order.
@@ -31,8 +33,9 @@ struct PoolGradientCall {
   static constexpr KernelId kKernel = KernelId::kPoolGradient;
   PoolGeometry pool;
   const std::int32_t* winner;
-  const float* d_output;
-  float* d_input;
+  const void* d_output;
+  void* d_input;
+  ElementType type = ElementType::kFloat32;
 };
 
 }  // namespace murmurate

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/compute/device/calls/elements.h"
 #include "server/compute/device/device.h"
 #include "server/compute/device/kernel_list.h"
 
@@ -10,9 +11,10 @@ namespace murmurate {
 struct TransposeCall {
   static constexpr KernelId kKernel = KernelId::kTranspose;
   static constexpr int kTile = 32;
-  const float* from;
-  float* to;
+  const void* from;
+  void* to;
   int rows, columns;
+  ElementType from_type = ElementType::kFloat32, to_type = ElementType::kFloat32;
 };
 
 /// A block for each tile; 8 rows of threads go through its 32.

@@ -1,5 +1,6 @@
 #include "server/compute/device/cuda/cuda_convolutions.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <vector>
@@ -53,16 +54,19 @@ struct Lane {
 };
 
 std::size_t WeightBytes(const ConvolutionCall& call) {
-  const std::size_t floats = static_cast<std::size_t>(call.kernel) * call.kernel * call.channels *
-                             static_cast<std::size_t>(call.filters);
-  return (floats * sizeof(float) + kBorder - 1) / kBorder * kBorder;
+  const std::size_t numbers = static_cast<std::size_t>(call.kernel) * call.kernel * call.channels *
+                              static_cast<std::size_t>(call.filters);
+  return (numbers * BytesOf(call.pictures) + kBorder - 1) / kBorder * kBorder;
 }
 
 class CudnnConvolutions final : public CudaConvolutions {
  public:
-  CudnnConvolutions(const CudnnFunctions& functions, const CudnnPlanRules& rules,
+  CudnnConvolutions(const CudnnFunctions& functions, const CudnnPlanRules& rules, CudaTuning tuning,
                     std::string version)
-      : functions_(functions), rules_(rules), version_(std::move(version)) {}
+      : functions_(functions),
+        rules_(rules),
+        tuning_(std::move(tuning)),
+        version_(std::move(version)) {}
   ~CudnnConvolutions() override {
     plans_.clear();
     for (Lane& lane : lanes_)
@@ -76,20 +80,28 @@ class CudnnConvolutions final : public CudaConvolutions {
     const auto plan = Prepare(queue, call, &lane);
     if (!plan.ok()) return plan.status();
     const int depth = call.kernel * call.kernel * call.channels;
-    auto* const turned = reinterpret_cast<float*>(lane.workspace.memory());
+    std::byte* const turned = lane.workspace.memory();
     const bool gives_weight = call.kind == ConvolutionCall::Kind::kWeightGradient;
     if (!gives_weight)
-      transpose({.from = call.weight, .to = turned, .rows = depth, .columns = call.filters});
-    MURMURATE_RETURN_IF_ERROR(Execute(call, **plan, lane));
+      transpose({.from = call.weight,
+                 .to = turned,
+                 .rows = depth,
+                 .columns = call.filters,
+                 .to_type = call.pictures});
+    MURMURATE_RETURN_IF_ERROR(Execute(call, **plan, lane.handle, turned));
     if (gives_weight)
-      transpose({.from = turned, .to = call.weight, .rows = call.filters, .columns = depth});
+      transpose({.from = turned,
+                 .to = call.weight,
+                 .rows = call.filters,
+                 .columns = depth,
+                 .from_type = call.pictures});
     return {};
   }
   const std::string& version() const override { return version_; }
 
  private:
   /// Everything that the choice depends on.
-  using Shape = std::array<int, 9>;
+  using Shape = std::array<int, 10>;
   static Shape ShapeOf(const ConvolutionCall& call) {
     return {static_cast<int>(call.kind),
             call.images,
@@ -99,7 +111,8 @@ class CudnnConvolutions final : public CudaConvolutions {
             call.filters,
             call.kernel,
             call.stride,
-            call.padding};
+            call.padding,
+            static_cast<int>(call.pictures)};
   }
 
   /// The plan of the call, when the stream has all that it needs.
@@ -113,7 +126,7 @@ class CudnnConvolutions final : public CudaConvolutions {
       return ResourceError("a graph has a convolution that was not run before on its stream");
     MURMURATE_RETURN_IF_ERROR(Start(queue, lane));
     if (found == plans_.end()) {
-      auto plan = PlanConvolution(functions_, {.handle = lane->handle}, call, rules_);
+      auto plan = Choose(queue, call, lane->handle);
       if (!plan.ok()) return plan.status();
       plans_.emplace(ShapeOf(call), *std::move(plan));
     }
@@ -121,6 +134,31 @@ class CudnnConvolutions final : public CudaConvolutions {
     if (lane->workspace.bytes() < BytesOf(call, plan))
       MURMURATE_RETURN_IF_ERROR(lane->workspace.Grow(queue, BytesOf(call, plan), graphs_));
     return &plan;
+  }
+  /// The plan of a shape that is new. Those that are measured have memory of their own.
+  Result<CudnnPlan> Choose(const CudaQueue& queue, const ConvolutionCall& call,
+                           cudnnHandle_t handle) const {
+    auto plans = PlanConvolutions(functions_, {.handle = handle}, call, rules_, tuning_.most());
+    if (!plans.ok()) return plans.status();
+    std::vector<std::string> names;
+    std::size_t most_bytes = 0;
+    for (const CudnnPlan& plan : *plans) {
+      names.push_back(std::to_string(names.size()) + ":" + std::to_string(plan.engine));
+      most_bytes = std::max(most_bytes, BytesOf(call, plan));
+    }
+    Workspace measured;
+    const auto run = [&](int number) -> Status {
+      if (measured.bytes() == 0) MURMURATE_RETURN_IF_ERROR(measured.Grow(queue, most_bytes, false));
+      return Execute(call, (*plans)[static_cast<std::size_t>(number)], handle, measured.memory());
+    };
+    const int chosen =
+        tuning_.Choose(queue, "cuDNN " + version_ + ", " + NameOf(ShapeOf(call)), names, run);
+    return std::move((*plans)[static_cast<std::size_t>(chosen)]);
+  }
+  static std::string NameOf(const Shape& shape) {
+    std::string name = "convolution";
+    for (const int number : shape) name += ' ' + std::to_string(number);
+    return name;
   }
   static std::size_t BytesOf(const ConvolutionCall& call, const CudnnPlan& plan) {
     return WeightBytes(call) + plan.workspace_bytes;
@@ -135,8 +173,9 @@ class CudnnConvolutions final : public CudaConvolutions {
                          functions_.error_string(status) + ')');
   }
 
-  Status Execute(const ConvolutionCall& call, const CudnnPlan& plan, const Lane& lane) const {
-    std::byte* const memory = lane.workspace.memory();
+  /// `memory`: the turned weights, and behind them the workspace.
+  Status Execute(const ConvolutionCall& call, const CudnnPlan& plan, cudnnHandle_t handle,
+                 std::byte* memory) const {
     const std::array<std::int64_t, 3> names{kCudnnInput, kCudnnWeight, kCudnnOutput};
     const std::array<void*, 3> blocks{call.input, memory, call.output};
     void* const workspace = memory + WeightBytes(call);
@@ -146,7 +185,7 @@ class CudnnConvolutions final : public CudaConvolutions {
              blocks.size())
         .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     MURMURATE_RETURN_IF_ERROR(pack.Finalize());
-    const cudnnStatus_t status = functions_.execute(lane.handle, plan.plan.get(), pack.get());
+    const cudnnStatus_t status = functions_.execute(handle, plan.plan.get(), pack.get());
     if (status == CUDNN_STATUS_SUCCESS) return {};
     return ResourceError("cuDNN " + version_ + " cannot compute a convolution (" +
                          functions_.error_string(status) + ')');
@@ -154,6 +193,7 @@ class CudnnConvolutions final : public CudaConvolutions {
 
   const CudnnFunctions functions_;
   const CudnnPlanRules rules_;
+  const CudaTuning tuning_;
   const std::string version_;
   std::array<Lane, kStreams> lanes_;
   std::map<Shape, CudnnPlan> plans_;
@@ -163,14 +203,15 @@ class CudnnConvolutions final : public CudaConvolutions {
 }  // namespace
 
 Result<std::unique_ptr<CudaConvolutions>> CudaConvolutions::Open(DevicePrecision precision,
-                                                                 bool deterministic) {
+                                                                 bool deterministic,
+                                                                 CudaTuning tuning) {
   const auto library = CudaLibrary::Open(CudnnName());
   if (!library.ok()) return library.status();
   const auto functions = CudnnFunctions::Of(*library);
   if (!functions.ok()) return functions.status();
   return std::unique_ptr<CudaConvolutions>(std::make_unique<CudnnConvolutions>(
       *functions, CudnnPlanRules{.precision = precision, .deterministic = deterministic},
-      CudnnVersion(*library)));
+      std::move(tuning), CudnnVersion(*library)));
 }
 
 }  // namespace murmurate

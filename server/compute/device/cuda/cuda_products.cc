@@ -23,6 +23,20 @@ std::string Text(const ProductCall& call) {
          std::to_string(call.depth) + " x " + std::to_string(call.columns);
 }
 
+/// The place among the proposals, and what tells the algorithm from others of this version.
+std::string NameOf(std::size_t place, const cublasLtMatmulAlgo_t& algorithm) {
+  std::uint64_t hash = 1469598103934665603u;
+  for (const std::uint64_t word : algorithm.data) hash = (hash ^ word) * 1099511628211u;
+  return std::to_string(place) + ":" + std::to_string(hash);
+}
+
+template <std::size_t kNumbers>
+std::string NameOf(const std::array<std::int64_t, kNumbers>& shape) {
+  std::string name = "product";
+  for (const std::int64_t number : shape) name += ' ' + std::to_string(number);
+  return name;
+}
+
 cublasComputeType_t TypeOf(DevicePrecision precision) {
   switch (precision) {
     case DevicePrecision::kTf32:
@@ -73,7 +87,7 @@ Result<CublasLtFunctions> CublasLtFunctions::Of(const CudaLibrary& library) {
 }
 
 Result<std::unique_ptr<CudaProducts>> CudaProducts::Open(DevicePrecision precision,
-                                                         bool deterministic) {
+                                                         bool deterministic, CudaTuning tuning) {
   const auto library = CudaLibrary::Open(CublasLtName());
   if (!library.ok()) return library.status();
   auto functions = CublasLtFunctions::Of(*library);
@@ -82,6 +96,7 @@ Result<std::unique_ptr<CudaProducts>> CudaProducts::Open(DevicePrecision precisi
   products->functions_ = *functions;
   products->precision_ = precision;
   products->deterministic_ = deterministic;
+  products->tuning_ = std::move(tuning);
   products->version_ = CublasLtVersion(*library);
   const cublasStatus_t status = functions->create(&products->handle_);
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -155,7 +170,8 @@ Status CudaProducts::Describe(const ProductCall& call, cublasComputeType_t type,
   return layout(&plan->result, false, call.columns, call.rows, call.c_stride);
 }
 
-Status CudaProducts::Choose(const ProductCall& call, Plan* plan) const {
+Result<CudaProducts::Proposals> CudaProducts::Propose(const ProductCall& call,
+                                                      const Plan& plan) const {
   cublasLtMatmulPreference_t preference = nullptr;
   MURMURATE_RETURN_IF_ERROR(Checked(functions_.create_preference(&preference), call));
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t name, auto value) {
@@ -170,18 +186,45 @@ Status CudaProducts::Choose(const ProductCall& call, Plan* plan) const {
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf(call.a));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, AlignmentOf(call.c));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, AlignmentOf(call.c));
-  cublasLtMatmulHeuristicResult_t proposed{};
+  std::vector<cublasLtMatmulHeuristicResult_t> proposed(static_cast<std::size_t>(tuning_.most()));
   int count = 0;
   const cublasStatus_t status =
-      functions_.propose(handle_, plan->product, plan->first, plan->second, plan->result,
-                         plan->result, preference, 1, &proposed, &count);
+      functions_.propose(handle_, plan.product, plan.first, plan.second, plan.result, plan.result,
+                         preference, tuning_.most(), proposed.data(), &count);
   functions_.destroy_preference(preference);
-  MURMURATE_RETURN_IF_ERROR(Checked(
-      status == CUBLAS_STATUS_SUCCESS && (count == 0 || proposed.state != CUBLAS_STATUS_SUCCESS)
-          ? CUBLAS_STATUS_NOT_SUPPORTED
-          : status,
-      call));
-  plan->algorithm = proposed.algo;
+  MURMURATE_RETURN_IF_ERROR(Checked(status, call));
+  Proposals proposals;
+  for (int i = 0; i < count; ++i)
+    if (proposed[static_cast<std::size_t>(i)].state == CUBLAS_STATUS_SUCCESS)
+      proposals.push_back(proposed[static_cast<std::size_t>(i)].algo);
+  if (proposals.empty()) return Checked(CUBLAS_STATUS_NOT_SUPPORTED, call);
+  return proposals;
+}
+
+Status CudaProducts::Choose(const CudaQueue& queue, const ProductCall& call, Plan* plan) const {
+  const auto proposals = Propose(call, *plan);
+  if (!proposals.ok()) return proposals.status();
+  std::vector<std::string> names;
+  for (const cublasLtMatmulAlgo_t& algorithm : *proposals)
+    names.push_back(NameOf(names.size(), algorithm));
+  // A product that is added to what is there is measured on a copy.
+  ProductCall measured = call;
+  void* copy = nullptr;
+  const auto run = [&](int number) -> Status {
+    if (call.accumulate && copy == nullptr) {
+      const std::size_t bytes = static_cast<std::size_t>(call.rows) * call.c_stride * sizeof(float);
+      if (cudaMalloc(&copy, bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return ResourceError("no memory for a copy");
+      }
+      measured.c = static_cast<float*>(copy);
+    }
+    return Run(queue, measured, *plan, (*proposals)[static_cast<std::size_t>(number)]);
+  };
+  const int chosen =
+      tuning_.Choose(queue, "cuBLASLt " + version_ + ", " + NameOf(ShapeOf(call)), names, run);
+  if (copy != nullptr) cudaFree(copy);
+  plan->algorithm = (*proposals)[static_cast<std::size_t>(chosen)];
   return {};
 }
 
@@ -199,24 +242,29 @@ Result<const CudaProducts::Plan*> CudaProducts::PlanFor(const CudaQueue& queue,
   for (const cublasComputeType_t type : {TypeOf(precision_), CUBLAS_COMPUTE_32F}) {
     Plan plan;
     status = Describe(call, type, &plan);
-    if (status.ok()) status = Choose(call, &plan);
+    if (status.ok()) status = Choose(queue, call, &plan);
     if (status.ok()) return &plans_.emplace(shape, plan).first->second;
     Drop(&plan);  // a GPU without bf16 computes as floats
   }
   return status;
 }
 
+Status CudaProducts::Run(const CudaQueue& queue, const ProductCall& call, const Plan& plan,
+                         const cublasLtMatmulAlgo_t& algorithm) const {
+  const float alpha = 1.0f, beta = call.accumulate ? 1.0f : 0.0f;
+  return Checked(
+      functions_.multiply(handle_, plan.product, &alpha, call.b, plan.first, call.a, plan.second,
+                          &beta, call.c, plan.result, call.c, plan.result, &algorithm,
+                          workspaces_[static_cast<std::size_t>(queue.number)], kWorkspaceBytes,
+                          queue.stream),
+      call);
+}
+
 Status CudaProducts::Multiply(const CudaQueue& queue, const ProductCall& call) {
   MURMURATE_CHECK(call.rows > 0 && call.columns > 0 && call.depth > 0, "a product has a size");
   const auto plan = PlanFor(queue, call);
   if (!plan.ok()) return plan.status();
-  const float alpha = 1.0f, beta = call.accumulate ? 1.0f : 0.0f;
-  return Checked(
-      functions_.multiply(handle_, (*plan)->product, &alpha, call.b, (*plan)->first, call.a,
-                          (*plan)->second, &beta, call.c, (*plan)->result, call.c, (*plan)->result,
-                          &(*plan)->algorithm, workspaces_[static_cast<std::size_t>(queue.number)],
-                          kWorkspaceBytes, queue.stream),
-      call);
+  return Run(queue, call, **plan, (*plan)->algorithm);
 }
 
 }  // namespace murmurate

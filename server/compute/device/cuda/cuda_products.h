@@ -5,7 +5,8 @@
 // the precision says what the factors are rounded to.
 //
 // The same bits each time: the algorithm of a shape is the first that cuBLASLt proposes, which for one
-// version of it and one kind of GPU is always the same, and each stream has one workspace of its own,
+// version of it and one kind of GPU is always the same, or the one that was kept (cuda_tuning.h); and each
+// stream has one workspace of its own,
 // which no other stream shares. With `deterministic` only such algorithms are asked for that add the
 // parts of a long sum in one order: in one sequence, or by a kernel that runs after all parts lie in
 // the workspace (CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE). Those in which blocks add to the output in
@@ -24,6 +25,7 @@
 #include "murmurate/status.h"
 #include "server/compute/device/cuda/cuda_libraries.h"
 #include "server/compute/device/cuda/cuda_queue.h"
+#include "server/compute/device/cuda/cuda_tuning.h"
 
 namespace murmurate {
 
@@ -56,7 +58,8 @@ class CudaProducts {
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  ///< of each stream
 
   /// kResource: the library is missing, or does not start.
-  static Result<std::unique_ptr<CudaProducts>> Open(DevicePrecision precision, bool deterministic);
+  static Result<std::unique_ptr<CudaProducts>> Open(DevicePrecision precision, bool deterministic,
+                                                    CudaTuning tuning = {});
   ~CudaProducts();
   CudaProducts(const CudaProducts&) = delete;
   CudaProducts& operator=(const CudaProducts&) = delete;
@@ -79,7 +82,11 @@ class CudaProducts {
   Status Prepare(int stream);
   Result<const Plan*> PlanFor(const CudaQueue& queue, const ProductCall& call);
   Status Describe(const ProductCall& call, cublasComputeType_t type, Plan* plan) const;
-  Status Choose(const ProductCall& call, Plan* plan) const;
+  using Proposals = std::vector<cublasLtMatmulAlgo_t>;
+  Result<Proposals> Propose(const ProductCall& call, const Plan& plan) const;
+  Status Choose(const CudaQueue& queue, const ProductCall& call, Plan* plan) const;
+  Status Run(const CudaQueue& queue, const ProductCall& call, const Plan& plan,
+             const cublasLtMatmulAlgo_t& algorithm) const;
   Status Checked(cublasStatus_t status, const ProductCall& call) const;
   void Drop(Plan* plan) const;
 
@@ -87,6 +94,7 @@ class CudaProducts {
   cublasLtHandle_t handle_ = nullptr;
   DevicePrecision precision_ = DevicePrecision::kFp32;
   bool deterministic_ = true;
+  CudaTuning tuning_;
   std::string version_;
   std::array<void*, kStreams> workspaces_{};
   std::map<Shape, Plan> plans_;

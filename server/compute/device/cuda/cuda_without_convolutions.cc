@@ -3,7 +3,8 @@
 
 namespace murmurate {
 
-Result<std::unique_ptr<CudaConvolutions>> CudaConvolutions::Open(DevicePrecision, bool) {
+Result<std::unique_ptr<CudaConvolutions>> CudaConvolutions::Open(DevicePrecision, bool,
+                                                                 CudaTuning) {
   return ResourceError(
       "this murmurate was built without cuDNN, which convolutions need; run `pip "
       "install nvidia-cudnn-cu13` and build it again");

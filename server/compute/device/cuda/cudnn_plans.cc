@@ -33,10 +33,15 @@ Four ChannelsLast(const Four& nchw) {
   return {h * w * c, 1, w * c, c};
 }
 
-CudnnDescriptor Tensor(const CudnnFunctions& functions, std::int64_t name, const Four& nchw) {
+cudnnDataType_t TypeOf(ElementType type) {
+  return type == ElementType::kBf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+CudnnDescriptor Tensor(const CudnnFunctions& functions, std::int64_t name, ElementType type,
+                       const Four& nchw) {
   const Four strides = ChannelsLast(nchw);
   CudnnDescriptor tensor(functions, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
+  tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, TypeOf(type))
       .Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, nchw.data(), nchw.size())
       .Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides.data(), strides.size())
       .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, name)
@@ -103,11 +108,11 @@ class ConvolutionGraph {
     const auto out = [&](int size) {
       return std::int64_t{(size + 2 * shape.padding - shape.kernel) / shape.stride + 1};
     };
-    parts_.push_back(
-        Tensor(functions_, kCudnnInput, {shape.images, shape.channels, shape.height, shape.width}));
-    parts_.push_back(Tensor(functions_, kCudnnWeight,
+    parts_.push_back(Tensor(functions_, kCudnnInput, shape.pictures,
+                            {shape.images, shape.channels, shape.height, shape.width}));
+    parts_.push_back(Tensor(functions_, kCudnnWeight, shape.pictures,
                             {shape.filters, shape.channels, shape.kernel, shape.kernel}));
-    parts_.push_back(Tensor(functions_, kCudnnOutput,
+    parts_.push_back(Tensor(functions_, kCudnnOutput, shape.pictures,
                             {shape.images, shape.filters, out(shape.height), out(shape.width)}));
     parts_.push_back(Window(functions_, shape));
     for (CudnnDescriptor& part : parts_) MURMURATE_RETURN_IF_ERROR(part.Finalize());
@@ -201,19 +206,25 @@ class Planner {
   Planner(const CudnnFunctions& functions, const CudnnTarget& target, const CudnnPlanRules& rules)
       : functions_(functions), target_(target), rules_(rules), filter_(functions, rules) {}
 
-  /// The one that the rules want of those for `graph`; nothing: there is none.
-  Result<std::optional<CudnnPlan>> Best(const CudnnDescriptor& graph) {
+  /// Those that the rules want of those for `graph`, at most `most`.
+  Result<std::vector<CudnnPlan>> Best(const CudnnDescriptor& graph, int most) {
     MURMURATE_RETURN_IF_ERROR(Describe());
+    std::vector<CudnnPlan> best;
     std::optional<CudnnPlan> least;
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       for (CudnnDescriptor& configuration : Configurations(graph, mode)) {
         auto plan = PlanOf(std::move(configuration));
         if (!plan) continue;
-        if (plan->workspace_bytes <= rules_.workspace_bytes) return plan;
-        if (!least || plan->workspace_bytes < least->workspace_bytes) least = std::move(plan);
+        if (plan->workspace_bytes <= rules_.workspace_bytes)
+          best.push_back(*std::move(plan));
+        else if (!least || plan->workspace_bytes < least->workspace_bytes)
+          least = std::move(plan);
+        if (best.size() == static_cast<std::size_t>(most)) return best;
       }
+      if (!best.empty()) return best;
     }
-    return least;
+    if (least) best.push_back(*std::move(least));
+    return best;
   }
   CudnnDescriptor description() && { return std::move(description_); }
 
@@ -354,21 +365,30 @@ Status CudnnDescriptor::Finalize() {
                        why.data() + ')');
 }
 
-Result<CudnnPlan> PlanConvolution(const CudnnFunctions& functions, const CudnnTarget& target,
-                                  const ConvolutionCall& shape, const CudnnPlanRules& rules) {
+Result<std::vector<CudnnPlan>> PlanConvolutions(const CudnnFunctions& functions,
+                                                const CudnnTarget& target,
+                                                const ConvolutionCall& shape,
+                                                const CudnnPlanRules& rules, int most) {
   ConvolutionGraph graph(functions, target);
   MURMURATE_RETURN_IF_ERROR(graph.Build(shape));
   Planner planner(functions, target, rules);
-  auto best = planner.Best(graph.graph());
-  if (!best.ok()) return best.status();
-  if (!*best)
+  auto plans = planner.Best(graph.graph(), most);
+  if (!plans.ok()) return plans.status();
+  if (plans->empty())
     return ResourceError("cuDNN has no plan for " + Text(shape) +
                          " on this GPU; lower the "
                          "minibatch, or write precision = \"tf32\"");
-  CudnnPlan plan = *std::move(*best);
-  for (CudnnDescriptor& part : std::move(graph).parts()) plan.parts.push_back(std::move(part));
-  plan.parts.push_back(std::move(planner).description());
-  return plan;
+  auto parts = std::make_shared<std::vector<CudnnDescriptor>>(std::move(graph).parts());
+  parts->push_back(std::move(planner).description());
+  for (CudnnPlan& plan : *plans) plan.graph = parts;
+  return plans;
+}
+
+Result<CudnnPlan> PlanConvolution(const CudnnFunctions& functions, const CudnnTarget& target,
+                                  const ConvolutionCall& shape, const CudnnPlanRules& rules) {
+  auto plans = PlanConvolutions(functions, target, shape, rules, 1);
+  if (!plans.ok()) return plans.status();
+  return std::move(plans->front());
 }
 
 }  // namespace murmurate

@@ -2,18 +2,21 @@
 // computes it, and how much workspace that needs. A plan is made for the GPU of a handle, or for a GPU
 // that a text describes, where there is none (tests, since cuDNN 9.8).
 //
-// Pictures are NHWC; filters are [filters][ky][kx][channels], unlike ConvolutionCall::weight. Engines
+// Pictures are NHWC; filters are [filters][ky][kx][channels], unlike ConvolutionCall::weight, and of the
+// pictures' type (cuDNN 9.19 has no engine that gives float32 filters for bf16 pictures); sums are
+// float32. Engines
 // that are compiled at run time are left out: they need nvrtc, and a compiler in the middle of a
 // training step.
 //
 //   kFp32   no engine that rounds its factors, and none that computes by another formula (FFT,
 //           Winograd): the reference
 //   kTf32   tensor cores may round factors to TF32; on a GPU without TF32 as kFp32, with Winograd
-//   kBf16   as kTf32: storage is float32, and cuDNN multiplies bf16 from bf16 storage alone
+//   kBf16   as kTf32 where pictures are float32: cuDNN multiplies bf16 from bf16 storage alone
 #pragma once
 
 #include <cudnn_graph.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -101,7 +104,8 @@ class CudnnDescriptor {
 inline constexpr std::int64_t kCudnnInput = 1, kCudnnWeight = 2, kCudnnOutput = 3;
 
 struct CudnnPlan {
-  std::vector<CudnnDescriptor> parts;  ///< what the plan was made of
+  std::shared_ptr<const std::vector<CudnnDescriptor>> graph;  ///< what it computes
+  std::vector<CudnnDescriptor> parts;                         ///< what else it was made of
   CudnnDescriptor plan;
   std::size_t workspace_bytes = 0;
   std::int64_t engine = -1;  ///< cuDNN's number of it
@@ -111,5 +115,10 @@ struct CudnnPlan {
 /// none. `functions` stays as long as the plan.
 Result<CudnnPlan> PlanConvolution(const CudnnFunctions& functions, const CudnnTarget& target,
                                   const ConvolutionCall& shape, const CudnnPlanRules& rules);
+/// The same, and those that come after it, `most` together, in cuDNN's order.
+Result<std::vector<CudnnPlan>> PlanConvolutions(const CudnnFunctions& functions,
+                                                const CudnnTarget& target,
+                                                const ConvolutionCall& shape,
+                                                const CudnnPlanRules& rules, int most);
 
 }  // namespace murmurate

@@ -29,7 +29,10 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const DeviceRequest& reques
 }
 
 CudaDevice::CudaDevice(const DeviceRequest& request)
-    : index_(request.index), precision_(request.precision), deterministic_(request.deterministic) {}
+    : index_(request.index),
+      precision_(request.precision),
+      deterministic_(request.deterministic),
+      choices_(request.choices) {}
 
 Status CudaDevice::MakeStreams() {
   for (cudaStream_t& stream : streams_) {
@@ -73,10 +76,19 @@ CudaQueue CudaDevice::QueueOf(Stream stream) const {
           .recording = recording_ == stream};
 }
 
+CudaTuning CudaDevice::Tuning() {
+  const char* const precision = precision_ == DevicePrecision::kFp32   ? "fp32"
+                                : precision_ == DevicePrecision::kTf32 ? "tf32"
+                                                                       : "bf16";
+  return {
+      .choices = choices_,
+      .device = description().name + ", " + precision + (deterministic_ ? ", deterministic" : "")};
+}
+
 DeviceDescription CudaDevice::description() {
   DeviceDescription description{.driver = DriverVersion(),
                                 .libraries = "CUDA " + CudaVersionText(CUDART_VERSION),
-                                .precision = precision_};
+                                .arithmetic = {.precision = precision_}};
   if (products_ != nullptr) description.libraries += ", cuBLASLt " + products_->version();
   if (convolutions_ != nullptr) description.libraries += ", cuDNN " + convolutions_->version();
   cudaDeviceProp properties{};
@@ -84,6 +96,9 @@ DeviceDescription CudaDevice::description() {
   description.name = properties.name;
   description.multiprocessors = properties.multiProcessorCount;
   cudaMemGetInfo(&description.free_bytes, &description.memory_bytes);
+  constexpr int kLowestOfBf16 = 8;  // Ampere
+  if (precision_ == DevicePrecision::kBf16 && properties.major >= kLowestOfBf16)
+    description.arithmetic.pictures = ElementType::kBf16;
   return description;
 }
 
@@ -160,7 +175,7 @@ void CudaDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
   if (!Enter()) return;
   if (products_ == nullptr) {
-    auto opened = CudaProducts::Open(precision_, deterministic_);
+    auto opened = CudaProducts::Open(precision_, deterministic_, Tuning());
     if (!opened.ok()) return fault_.Set(opened.status().message());
     products_ = *std::move(opened);
   }
@@ -171,7 +186,7 @@ void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
 void CudaDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   if (!Enter()) return;
   if (convolutions_ == nullptr) {
-    auto opened = CudaConvolutions::Open(precision_, deterministic_);
+    auto opened = CudaConvolutions::Open(precision_, deterministic_, Tuning());
     if (!opened.ok()) return fault_.Set(opened.status().message());
     convolutions_ = *std::move(opened);
   }

@@ -2,6 +2,7 @@
 
 #include "server/compute/device/calls/gather.h"
 #include "server/compute/device/kernel_language.h"
+#include "server/compute/device/kernels/picture_blocks.h"
 
 namespace murmurate {
 
@@ -70,7 +71,9 @@ MURMURATE_DEVICE float ZeroOf(const InputToGather& call, int number) {
   return fminf(fmaxf(x, -10.0f), 10.0f);
 }
 
-MURMURATE_DEVICE void GatherInput(const InputToGather& call) {
+template <typename T>
+MURMURATE_DEVICE void GatherNumbers(const InputToGather& call) {
+  T* const to = static_cast<T*>(call.to);
   const auto width = static_cast<std::size_t>(call.width);
   const std::size_t count = width * static_cast<std::size_t>(call.rows);
   const std::int32_t* const rows =
@@ -82,15 +85,21 @@ MURMURATE_DEVICE void GatherInput(const InputToGather& call) {
     const std::size_t at = i / width;
     const int j = static_cast<int>(i % width);
     const int frame = j % pixel / call.channels;
-    const int number = j / pixel * call.channels + j % call.channels;
+    const int place =
+        call.block == 1 ? j / pixel : PixelInBlocks(j / pixel, call.columns, call.block);
+    const int number = place * call.channels + j % call.channels;
     const std::int32_t source = sources[at];
     if (source == PassLists::kPadding) {
-      call.to[i] = 0.0f;
+      to[i] = Narrowed<T>(0.0f);
       continue;
     }
     const std::byte* const from = FrameOf(call.batch, rows[at], source, call.stack - 1 - frame);
-    call.to[i] = from == nullptr ? ZeroOf(call, number) : NumberOf(call, from, number);
+    to[i] = Narrowed<T>(from == nullptr ? ZeroOf(call, number) : NumberOf(call, from, number));
   }
+}
+
+MURMURATE_DEVICE void GatherInput(const InputToGather& call) {
+  WithElements(call.type, [&](auto element) { GatherNumbers<decltype(element)>(call); });
 }
 
 /// One of the pass's rows; gives its weight.

@@ -38,25 +38,50 @@ MURMURATE_DEVICE float ActivationSlope(DeviceActivation activation, float y) {
 }
 
 MURMURATE_KERNEL(BiasActivation) {
-  EachOfMatrix(call.rows, call.columns, [&](std::size_t i, std::size_t, int column) {
-    const float bias = call.bias == nullptr ? 0.0f : call.bias[column];
-    call.y[i] = Activated(call.activation, call.y[i] + bias);
+  WithElements(call.type, [&](auto element) {
+    using T = decltype(element);
+    T* const y = static_cast<T*>(call.y);
+    EachOfMatrix(call.rows, call.columns, [&](std::size_t i, std::size_t, int column) {
+      const float bias = call.bias == nullptr ? 0.0f : call.bias[column];
+      y[i] = Narrowed<T>(Activated(call.activation, Widened(y[i]) + bias));
+    });
   });
 }
 
 MURMURATE_KERNEL(Activate) {
-  for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads())
-    call.y[i] = Activated(call.activation, call.x[i]);
+  WithElements(call.type, [&](auto element) {
+    using T = decltype(element);
+    const T* const x = static_cast<const T*>(call.x);
+    T* const y = static_cast<T*>(call.y);
+    for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads())
+      y[i] = Narrowed<T>(Activated(call.activation, Widened(x[i])));
+  });
 }
 
 MURMURATE_KERNEL(ActivationGradient) {
-  for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads())
-    call.dy[i] *= ActivationSlope(call.activation, call.y[i]);
+  WithElements(call.type, [&](auto element) {
+    using T = decltype(element);
+    T* const dy = static_cast<T*>(call.dy);
+    const T* const y = static_cast<const T*>(call.y);
+    for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads())
+      dy[i] = Narrowed<T>(Widened(dy[i]) * ActivationSlope(call.activation, Widened(y[i])));
+  });
 }
 
 MURMURATE_KERNEL(AddNumbers) {
+  WithElements(call.type, [&](auto element) {
+    using T = decltype(element);
+    const T* const a = static_cast<const T*>(call.a);
+    const T* const b = static_cast<const T*>(call.b);
+    T* const sum = static_cast<T*>(call.sum);
+    for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads())
+      sum[i] = Narrowed<T>(Widened(a[i]) + Widened(b[i]));
+  });
+}
+
+MURMURATE_KERNEL(ConvertNumbers) {
   for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads())
-    call.sum[i] = call.a[i] + call.b[i];
+    WriteNumber(call.to, call.to_type, i, ReadNumber(call.from, call.from_type, i));
 }
 
 MURMURATE_KERNEL(CopyColumns) {

@@ -26,7 +26,8 @@ MURMURATE_DEVICE PoolSpan WindowsWith(int place, const PoolGeometry& pool, int o
   return {first < 0 ? 0 : first / pool.stride + 1, last < outputs ? last + 1 : outputs};
 }
 
-MURMURATE_KERNEL(Pool) {
+template <typename T>
+MURMURATE_DEVICE void PoolNumbers(const PoolCall& call) {
   const PoolGeometry& pool = call.pool;
   const std::size_t picture = static_cast<std::size_t>(pool.height) * pool.width * pool.channels;
   const std::size_t outputs =
@@ -38,23 +39,28 @@ MURMURATE_KERNEL(Pool) {
   const PoolSpan y = InsidePicture(top, pool.kernel, pool.height);
   const PoolSpan x = InsidePicture(left, pool.kernel, pool.width);
   for (int image = static_cast<int>(GridRow()); image < pool.images; image += pool.image_rows) {
-    const float* const input = call.input + image * picture + at.channel;
+    const T* const input = static_cast<const T*>(call.input) + image * picture + at.channel;
     float best = 0;
     int winner = -1;
     for (int ky = y.begin; ky < y.end; ++ky)
       for (int kx = x.begin; kx < x.end; ++kx) {
-        const float value =
-            input[(static_cast<std::size_t>(top + ky) * pool.width + left + kx) * pool.channels];
+        const float value = Widened(
+            input[(static_cast<std::size_t>(top + ky) * pool.width + left + kx) * pool.channels]);
         if (winner >= 0 && !(value > best)) continue;
         best = value;
         winner = ky * pool.kernel + kx;
       }
-    call.output[image * outputs + place] = best;
+    static_cast<T*>(call.output)[image * outputs + place] = Narrowed<T>(best);
     call.winner[image * outputs + place] = winner;
   }
 }
 
-MURMURATE_KERNEL(PoolGradient) {
+MURMURATE_KERNEL(Pool) {
+  WithElements(call.type, [&](auto element) { PoolNumbers<decltype(element)>(call); });
+}
+
+template <typename T>
+MURMURATE_DEVICE void PoolGradientNumbers(const PoolGradientCall& call) {
   const PoolGeometry& pool = call.pool;
   const std::size_t picture = static_cast<std::size_t>(pool.height) * pool.width * pool.channels;
   const std::size_t outputs =
@@ -73,10 +79,15 @@ MURMURATE_KERNEL(PoolGradient) {
         const int kx = at.x - ox * pool.stride + pool.padding;
         const std::size_t output =
             first + (static_cast<std::size_t>(oy) * pool.out_width + ox) * pool.channels;
-        if (call.winner[output] == ky * pool.kernel + kx) sum += call.d_output[output];
+        if (call.winner[output] == ky * pool.kernel + kx)
+          sum += Widened(static_cast<const T*>(call.d_output)[output]);
       }
-    call.d_input[image * picture + place] = sum;
+    static_cast<T*>(call.d_input)[image * picture + place] = Narrowed<T>(sum);
   }
+}
+
+MURMURATE_KERNEL(PoolGradient) {
+  WithElements(call.type, [&](auto element) { PoolGradientNumbers<decltype(element)>(call); });
 }
 
 }  // namespace murmurate

@@ -14,13 +14,15 @@ MURMURATE_KERNEL(Transpose) {
   for (int i = first; i < kTile; i += step) {
     if (row + i < call.rows && column + lane < call.columns)
       tile[i * (kTile + 1) + lane] =
-          call.from[static_cast<std::size_t>(row + i) * call.columns + column + lane];
+          ReadNumber(call.from, call.from_type,
+                     static_cast<std::size_t>(row + i) * call.columns + column + lane);
   }
   SyncThreads();
   for (int i = first; i < kTile; i += step) {
     if (column + i < call.columns && row + lane < call.rows)
-      call.to[static_cast<std::size_t>(column + i) * call.rows + row + lane] =
-          tile[lane * (kTile + 1) + i];
+      WriteNumber(call.to, call.to_type,
+                  static_cast<std::size_t>(column + i) * call.rows + row + lane,
+                  tile[lane * (kTile + 1) + i]);
   }
 }
 
