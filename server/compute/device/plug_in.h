@@ -22,8 +22,9 @@ struct DeviceRequest {
   bool deterministic = true;  ///< the same bits each time, on the same kind of GPU and libraries
 };
 
-// Libraries that the plug-in opens when they are first needed, for Multiply and for Convolve.
-inline constexpr char kProductLibrary[] = "cuBLASLt", kConvolutionLibrary[] = "cuDNN";
+// Libraries that the plug-in opens when they are first needed, for Multiply, Convolve and RankSums.
+inline constexpr char kProductLibrary[] = "cuBLASLt", kConvolutionLibrary[] = "cuDNN",
+                      kSumLibrary[] = "NCCL";
 
 struct DeviceLibrary {
   std::string name;          ///< "cuBLASLt"

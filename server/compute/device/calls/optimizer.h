@@ -37,7 +37,8 @@ struct GradientNormCall {
   const TrainingControl* control;
   const float* gradient;
   std::size_t count, value_begin;
-  double* parts;  ///< [blocks][2]
+  double* parts;        ///< [blocks][2]
+  const float* joined;  ///< of ranks: how many have a gradient; null: this learner is no rank
 };
 
 /// The gradient's norms, and from them what the step is to be: one block.
@@ -49,6 +50,7 @@ struct FinishNormCall {
   int norm_sums;  ///< the first of the two places of TrainingControl::sums for part_norms; -1: none
   OptimizerNumbers numbers;
   StepNumbers* step;
+  const float* joined;  ///< as above; what other ranks step alone is not counted in the control
 };
 
 /// The step; one thread a number.

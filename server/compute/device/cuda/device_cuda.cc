@@ -29,7 +29,10 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const DeviceRequest& reques
 }
 
 CudaDevice::CudaDevice(const DeviceRequest& request)
-    : index_(request.index), precision_(request.precision), deterministic_(request.deterministic) {}
+    : index_(request.index),
+      precision_(request.precision),
+      deterministic_(request.deterministic),
+      ranks_(MakeCudaRanks(index_, &fault_, [this](Stream stream) { return QueueOf(stream); })) {}
 
 Status CudaDevice::MakeStreams() {
   for (cudaStream_t& stream : streams_) {
@@ -57,6 +60,7 @@ CudaDevice::~CudaDevice() {
   products_.reset();
   for (cudaGraphExec_t graph : graphs_)
     if (graph != nullptr) cudaGraphExecDestroy(graph);
+  ranks_.reset();  // which graphs have sums of
   for (cudaEvent_t event : events_) cudaEventDestroy(event);
   for (cudaStream_t stream : streams_)
     if (stream != nullptr) cudaStreamDestroy(stream);

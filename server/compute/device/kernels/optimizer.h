@@ -6,13 +6,15 @@
 
 namespace murmurate {
 
-MURMURATE_DEVICE bool LeavesParameters(const TrainingControl& control) {
+/// A rank that has left its batch takes the steps of the others.
+MURMURATE_DEVICE bool LeavesParameters(const TrainingControl& control, const float* joined) {
+  if (joined != nullptr) return !(*joined > 0.0f);
   return control.stopped != 0 || control.scores != 0;
 }
 
 MURMURATE_KERNEL(GradientNorm) {
   MURMURATE_SHARED(double, parts, 32);
-  if (LeavesParameters(*call.control)) return;
+  if (LeavesParameters(*call.control, call.joined)) return;
   double policy = 0.0, value = 0.0;
   for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads()) {
     const double square = double{call.gradient[i] * call.gradient[i]};
@@ -42,7 +44,7 @@ MURMURATE_KERNEL(FinishNorm) {
   for (int i = 0; i < 2; ++i) squares[i] = SumOfParts(call.parts + i, call.blocks, 2, parts);
   if (Thread() != 0) return;
   call.step->steps = 0;
-  if (LeavesParameters(*control)) return;
+  if (LeavesParameters(*control, call.joined)) return;
   control->norm = sqrt(squares[0] + squares[1]);
   for (int i = 0; i < 2; ++i) {
     control->part_norms[i] = sqrt(squares[i]);
@@ -50,12 +52,15 @@ MURMURATE_KERNEL(FinishNorm) {
   }
   // As on the processor, a norm above the largest float is not finite; NaN fails the comparison, too.
   control->finite = control->norm <= 3.4028234663852886e38 ? 1 : 0;
+  const bool counts = call.joined == nullptr || control->adds != 0;
   if (control->finite == 0) {
-    ++control->skipped;
+    if (counts) ++control->skipped;
     return;
   }
-  ++control->updates;
-  control->norms += control->norm;
+  if (counts) {
+    ++control->updates;
+    control->norms += control->norm;
+  }
   *call.step =
       StepOf(call.numbers, control->learning_rate, control->norm, ++control->optimizer_steps);
 }
