@@ -23,8 +23,8 @@ struct MurmurateCollective {
   int (*post)(std::uint64_t number);  ///< to all other ranks
   int (*next_post)(std::int32_t* rank, std::uint64_t* number);
   const char* (*host)(std::int32_t rank);  ///< its name; valid until `close`
-  const char* (*error)();  ///< of the last -1; valid until the next call
-  int (*close)();          ///< waits for all ranks; nothing else may be called afterwards
+  const char* (*error)();                  ///< of the last -1; valid until the next call
+  int (*close)();  ///< waits for all ranks; nothing else may be called afterwards
 };
 
 /// The one symbol that is looked up. Waits for all ranks. Null: a sentence, ended by a zero, lies

@@ -60,8 +60,9 @@ Status CheckCollective(const Config& config, const ParametersSettings& settings)
     for (const char* key : {"rank_warning_s", "rank_timeout_s"})
       if (keys.Given(key))
         return keys.Superfluous(
-            key, "only the ranks of a collective wait for each other; take it out, or write "
-                 "collective = \"mpi\"");
+            key,
+            "only the ranks of a collective wait for each other; take it out, or write "
+            "collective = \"mpi\"");
     return {};
   }
   if (settings.shared())

@@ -104,9 +104,9 @@ void DeviceEngine::EndBatch(bool counts) {
                                             parameters_.parameters());
   }
   if (counts)
-    statistics_.EnqueueUpdate(
-        device_, Stream::kMain, plan_.plan(), batch_.Column(*training_, training_->observation),
-        batch_.Column(*training_, training_->weight), parameters_.seen());
+    statistics_.EnqueueUpdate(device_, Stream::kMain, plan_.plan(),
+                              batch_.Column(*training_, training_->observation),
+                              batch_.Column(*training_, training_->weight), parameters_.seen());
   parameters_.EnqueueDown();
   plan_.EnqueueDown();
 }

@@ -35,7 +35,7 @@ namespace murmurate {
 
 class DeviceEngine {
  public:
-  /// Plans memory; settings.kind must have a loss form. 
+  /// Plans memory; settings.kind must have a loss form.
   DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings, StepPlace place);
   ~DeviceEngine();
 

@@ -69,7 +69,6 @@ std::vector<std::uint8_t> KindsOf(const ParameterLayout& layout, const Optimizer
   return kinds;
 }
 
-
 }  // namespace
 
 Grid GradientNormGrid(std::size_t count) {
@@ -91,8 +90,8 @@ DeviceOptimizer::DeviceOptimizer(const ParameterLayout& layout, const AlgorithmS
   columns_ = memory->Plan<float>(purpose, names_.size() * count_);
   before_ = memory->Plan<float>(purpose, settings.target_kl > 0.0 ? count_ : 0);
   number_ = memory->Plan<std::uint8_t>(purpose, kinds_.size());
-  parts_ =
-      memory->Plan<double>(MemoryPurpose::kWorkspace, std::size_t{2} * GradientNormGrid(count_).blocks);
+  parts_ = memory->Plan<double>(MemoryPurpose::kWorkspace,
+                                std::size_t{2} * GradientNormGrid(count_).blocks);
   step_ = memory->Plan<StepNumbers>(MemoryPurpose::kWorkspace, 1);
 }
 

@@ -29,7 +29,8 @@ DeviceParameters::DeviceParameters(const ParameterLayout& layout, const Algorith
 Status DeviceParameters::Start(Device* device, DevicePlanRoom* plan) {
   const std::size_t state = optimizer_ == nullptr ? 0 : optimizer_->state_floats();
   host_ = std::make_unique<PinnedBlock>(
-      device, (2 * parameters_.size() + std::max(gradient_.size(), state) + seen_.size()) * sizeof(float));
+      device,
+      (2 * parameters_.size() + std::max(gradient_.size(), state) + seen_.size()) * sizeof(float));
   if (host_->data() == nullptr)
     return ResourceError(
         "no memory is left that a device can copy to: raise the limit on locked "

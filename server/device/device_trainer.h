@@ -79,7 +79,7 @@ class DeviceTrainer : public BatchTrainer {
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<DeviceRankSteps> ranks_;  ///< null: no rank, or one that the store steps
-  const std::string where_;  ///< "on NVIDIA H200"
+  const std::string where_;                 ///< "on NVIDIA H200"
   std::unique_ptr<DeviceEngine> engine_;
   // After a Fit that failed, when there is no engine: why, and what was there before it.
   Status failure_;

@@ -9,6 +9,13 @@ namespace murmurate {
 CollectiveJob::CollectiveJob(std::unique_ptr<Collective> collective)
     : collective_(std::move(collective)), watch_(collective_.get()) {}
 
+Status CollectiveJob::SumAll(std::span<float> values, const RankMeeting& meeting) {
+  watch_.Begin(meeting);
+  const Status status = Sum(*collective_, values, &watch_);
+  watch_.End();
+  return status;
+}
+
 bool CollectiveJob::Went(const Status& status) {
   if (failure_.ok()) failure_ = status;
   return failure_.ok();

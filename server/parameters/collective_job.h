@@ -36,6 +36,8 @@ class CollectiveJob {
   int size() const { return collective_->size(); }
   /// Of every wait for all ranks.
   RankWatch& watch() { return watch_; }
+  /// A sum that all ranks meet at.
+  Status SumAll(std::span<float> values, const RankMeeting& meeting);
   /// How many batches have been voted for.
   std::uint64_t batches() const { return batches_; }
 

@@ -12,6 +12,7 @@
 
 #include "server/parameters/local_store.h"
 #include "server/parameters/observation_sum.h"
+#include "server/parameters/processor_choice.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -85,17 +86,15 @@ struct CollectiveStore::State {
         callbacks(std::move(given_callbacks)),
         local(MakeOptimizer(given.optimizer, layout, {0, trained}), given.max_grad_norm),
         statistics(layout.statistics.count + (given.normalize_reward ? kMomentFloats : 0)),
-        sum(trained + kTurn) {}
+        sum(trained + kTurn),
+        processor(job, [this](LogLevel level, std::string_view line) {
+          if (!told && callbacks.log) callbacks.log(level, line);
+        }) {}
 
   Collective& collective() { return job->collective(); }
   bool Went(const Status& status);
   bool Sums(std::span<float> values, std::uint64_t step = RankMeeting::kEnd);
-  bool ChooseProcessor();
-  bool JoinProcessors();
   std::optional<AgreedBatch> Agree(float updates, double learning_rate);
-  void Log(LogLevel level, const std::string& message) const {
-    if (callbacks.log) callbacks.log(level, message);
-  }
   bool Start(std::span<float> parameters);
   bool SameModel();
   bool SumRound(double learning_rate, std::span<const float> gradient);
@@ -120,10 +119,8 @@ struct CollectiveStore::State {
   std::optional<Moments> all_returns;  ///< since PopReturns
   AlignedFloats staged;  ///< what to start the others with, when interrupted before the first batch
   bool started = false, told = false;
-  RankProcessor* processor = nullptr;
-  std::string why_no_processor;
-  bool elsewhere = false;     ///< the processors sum and step
-  std::uint64_t step = 0;     ///< sums of gradients in this batch
+  ProcessorChoice processor;
+  std::uint64_t step = 0;  ///< sums of gradients in this batch
   float own_rate = 0.0f;
   std::uint64_t rounds = 0;
   std::int64_t waited_ns = 0;
@@ -139,9 +136,7 @@ bool CollectiveStore::State::Went(const Status& status) {
 bool CollectiveStore::State::Sums(std::span<float> values, std::uint64_t meeting) {
   if (!job->failure().ok()) return false;
   const std::int64_t begin_ns = MonotonicNs();
-  job->watch().Begin({job->batches(), meeting});
-  const Status status = Sum(collective(), values, &job->watch());
-  job->watch().End();
+  const Status status = job->SumAll(values, {job->batches(), meeting});
   waited_ns += MonotonicNs() - begin_ns;
   return Went(status);
 }
@@ -172,53 +167,14 @@ bool CollectiveStore::State::Start(std::span<float> parameters) {
                 own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset));
   if (statistics > layout.statistics.count && job->rank() == 0) all_returns.emplace();
   started = true;
-  return ChooseProcessor();
-}
-
-/// Whether each rank has a processor that can sum; the sums of all ranks' answers say so to all.
-bool CollectiveStore::State::ChooseProcessor() {
-  std::string why = why_no_processor;
-  if (processor != nullptr) why = processor->Prepare().message();
-  constexpr float kCan = 0.0f, kNone = 1.0f, kCannot = 2.0f;
-  std::vector<float> answers(static_cast<std::size_t>(job->size()));
-  answers[static_cast<std::size_t>(job->rank())] =
-      !why.empty() ? kCannot : processor == nullptr ? kNone : kCan;
-  if (!Sums(answers, 0)) return false;
-  if (std::ranges::all_of(answers, [](float answer) { return answer == kNone; })) return true;
-  const auto first = std::ranges::find_if(answers, [](float answer) { return answer != kCan; });
-  if (first == answers.end()) return JoinProcessors();
-  if (why.empty())
-    why = "rank " + std::to_string(first - answers.begin()) +
-          (*first == kNone ? " has no GPU" : " cannot, as its log says");
-  Log(LogLevel::kInfo, "gradients are summed on the hosts, not between GPUs: " + why);
-  return true;
-}
-
-bool CollectiveStore::State::JoinProcessors() {
-  Result<std::string> id = std::string();
-  if (job->rank() == 0) id = processor->MakeId();
-  const auto given = BroadcastText(collective(), id.ok() ? *id : "");
-  if (!Went(given.status())) return false;
-  if (given->empty()) {
-    Log(LogLevel::kInfo, "gradients are summed on the hosts, not between GPUs: " +
-                             (id.ok() ? "rank 0 cannot, as its log says" : id.status().message()));
-    return true;
-  }
-  job->watch().Begin({job->batches(), 0});
-  const Status joined = processor->Join(*given, job->rank(), job->size(),
-                                        [this] { return job->watch().Poll(); });
-  job->watch().End();
-  if (!Went(joined)) return false;
-  elsewhere = true;
-  Log(LogLevel::kInfo, "gradients are summed between the GPUs of " + std::to_string(job->size()) +
-                           (job->size() == 1 ? " rank" : " ranks") + ", within each step");
-  return true;
+  return Went(processor.Choose());
 }
 
 /// Every rank tells how many updates it has, and one more than that, so that 0 is a rank that leaves the
 /// batch out.
 std::optional<AgreedBatch> CollectiveStore::State::Agree(float updates, double learning_rate) {
-  const auto rank = static_cast<std::size_t>(job->rank()), size = static_cast<std::size_t>(job->size());
+  const auto rank = static_cast<std::size_t>(job->rank()),
+             size = static_cast<std::size_t>(job->size());
   if (updates > 1.0f) own_rate = static_cast<float>(learning_rate);
   std::vector<float> told_by_all(2 * size);
   told_by_all[rank] = updates;
@@ -295,7 +251,7 @@ void CollectiveStore::State::TellOver() {
 /// Takes part in a batch of the other ranks without steps of its own.
 void CollectiveStore::State::Join() {
   if (!started && !Start(staged)) return;
-  if (elsewhere) return (void)Agree(0.0f, 0.0);
+  if (processor.joined()) return (void)Agree(0.0f, 0.0);
   while (SumRound(0.0, {})) continue;
   if (job->failure().ok()) MergeStatistics({});
 }
@@ -318,11 +274,10 @@ CollectiveStore::CollectiveStore(CollectiveJob* job, const CollectiveSettings& s
 }
 
 void CollectiveStore::OfferProcessor(RankProcessor* processor, std::string why_not) {
-  state_->processor = processor;
-  state_->why_no_processor = std::move(why_not);
+  state_->processor.Offer(processor, std::move(why_not));
 }
 
-bool CollectiveStore::steps_elsewhere() const { return state_->elsewhere; }
+bool CollectiveStore::steps_elsewhere() const { return state_->processor.joined(); }
 
 std::optional<AgreedBatch> CollectiveStore::AgreeOnBatch(std::uint64_t updates,
                                                          double learning_rate) {
@@ -336,8 +291,7 @@ std::uint64_t CollectiveStore::batches() const { return state_->job->batches(); 
 
 CollectiveStore::~CollectiveStore() {
   state_->told = true;  // the learner that would be told goes, too
-  state_->processor = nullptr;
-  state_->why_no_processor = "this rank has ended";
+  state_->processor.Offer(nullptr, "this rank has ended");
   state_->job->watch().SayTo(nullptr);
   state_->job->AtTheEnd([state = state_] { state->Leave(); });
 }
@@ -375,7 +329,7 @@ std::optional<Moments> CollectiveStore::PopReturns() {
 void CollectiveStore::EndBatch(std::span<float> parameters) {
   State& s = *state_;
   const auto local = parameters.first(s.trained);
-  while (!s.elsewhere && s.SumRound(0.0, {})) s.StepByMean(local);
+  while (!s.processor.joined() && s.SumRound(0.0, {})) s.StepByMean(local);
   if (s.job->failure().ok()) s.MergeStatistics(parameters);
 }
 

@@ -10,6 +10,8 @@ namespace murmurate {
 namespace {
 
 constexpr std::int64_t kLookNs = 10'000'000;
+/// Between two looks: this process was stopped, as a batch system may do with all ranks.
+constexpr std::int64_t kStoppedNs = 2'000'000'000;
 
 std::string TextOf(const RankMeeting& meeting) {
   const std::string batch = "batch " + std::to_string(meeting.batch);
@@ -40,6 +42,11 @@ void RankWatch::Begin(const RankMeeting& meeting) {
 }
 
 void RankWatch::End() { all_ns_ = now_ns_(); }
+
+void RankWatch::LeaveOut(std::int64_t ns) {
+  for (std::int64_t* time : {&begun_ns_, &said_ns_, &all_ns_}) *time += ns;
+  for (Heard& heard : heard_) heard.at_ns += ns;
+}
 
 Status RankWatch::Listen(std::int64_t now_ns) {
   while (true) {
@@ -83,6 +90,7 @@ std::vector<std::string> RankWatch::Missing(std::int64_t now_ns) const {
 Status RankWatch::Poll() {
   const std::int64_t now_ns = now_ns_();
   if (now_ns - looked_ns_ < std::min(kLookNs, settings_.patience_ns / 16)) return {};
+  if (now_ns - looked_ns_ > kStoppedNs) LeaveOut(now_ns - looked_ns_);
   looked_ns_ = now_ns;
   MURMURATE_RETURN_IF_ERROR(Listen(now_ns));
   MURMURATE_RETURN_IF_ERROR(Tell(now_ns));

@@ -25,8 +25,9 @@ struct RankMeeting {
 class RankWatch {
  public:
   struct Settings {
-    std::int64_t patience_ns = 30'000'000'000;  ///< then missing ranks are named, and again as later
-    std::int64_t limit_ns = 600'000'000'000;    ///< then the wait fails; 0: never
+    std::int64_t patience_ns =
+        30'000'000'000;                       ///< then missing ranks are named, and again as later
+    std::int64_t limit_ns = 600'000'000'000;  ///< then the wait fails; 0: never
   };
 
   /// The collective must outlive it.
@@ -38,7 +39,8 @@ class RankWatch {
 
   /// The wait for all ranks begins; every rank makes the same calls.
   void Begin(const RankMeeting& meeting);
-  /// To be called again and again meanwhile; costs a look at a clock mostly. kResource: the wait has
+  /// To be called many times a second meanwhile; costs a look at a clock mostly. Time in which it is
+  /// not called does not count: this process was stopped. kResource: the wait has
   /// taken too long, and the status names who is missing; or the collective has failed.
   Status Poll();
   /// All ranks have come.
@@ -50,6 +52,7 @@ class RankWatch {
     std::int64_t at_ns = 0;
   };
 
+  void LeaveOut(std::int64_t ns);
   Status Listen(std::int64_t now_ns);
   Status Tell(std::int64_t now_ns);
   std::vector<std::string> Missing(std::int64_t now_ns) const;

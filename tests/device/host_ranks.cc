@@ -53,9 +53,9 @@ Status HostRanks::Join(const RankId& id, int rank, int size, Waiting waiting) {
 
 void HostRanks::Sum(Stream stream, float* data, std::size_t count) {
   MURMURATE_CHECK(joined_, "a sum of ranks that have joined");
-  device_->EnqueueWhenReady(stream, data, count * sizeof(float),
-                            {[this, data, count] { return Come(data, count); },
-                             [this, data] { Leave(data); }});
+  device_->EnqueueWhenReady(
+      stream, data, count * sizeof(float),
+      {[this, data, count] { return Come(data, count); }, [this, data] { Leave(data); }});
 }
 
 /// Whether all ranks have come to this rank's sum.

@@ -96,7 +96,8 @@ class Job {
   bool Learn(int i, std::uint64_t number) {
     Rank& rank = this->rank(i);
     const AlgorithmSettings& settings = plans_.contains(i) ? plans_.at(i) : settings_;
-    TrainingBatch batch = RandomBatch(spec_, settings, 100 * number + static_cast<std::uint64_t>(i));
+    TrainingBatch batch =
+        RandomBatch(spec_, settings, 100 * number + static_cast<std::uint64_t>(i));
     if (!rank.trainer->Open(1, false)) return false;
     rank.trainer->Begin(batch, rank.planner->Plan(batch, Rates::Of(settings), 0));
     rank.sums.push_back(rank.trainer->Finish());
@@ -145,8 +146,8 @@ class Job {
 
   void MakeOnDevice(int i, On on, std::unique_ptr<CollectiveStore> store) {
     Rank& rank = this->rank(i);
-    rank.device = std::make_shared<HostDevice>(
-        HostDeviceOptions{.seed = static_cast<std::uint64_t>(i) * 3});
+    rank.device =
+        std::make_shared<HostDevice>(HostDeviceOptions{.seed = static_cast<std::uint64_t>(i) * 3});
     auto sums = std::make_unique<HostRanks>(rank.device.get(), i, meeting_);
     if (on == On::kDeviceThatCannotSum) sums->Refuse("the library is missing");
     rank.device->GiveRankSums(std::move(sums));
@@ -340,7 +341,8 @@ TEST(Ranks, OneThatDoesNotComeIsNamedAndAfterALimitTheOthersGiveUp) {
     ASSERT_TRUE(rank.store->AgreeOnBatch(8, 0.01));
     while (!given_up) std::this_thread::yield();
   });
-  EXPECT_THAT(job.rank(0).log.at(1), HasSubstr("rank 1 on host b has not joined batch 2; last heard "));
+  EXPECT_THAT(job.rank(0).log.at(1),
+              HasSubstr("rank 1 on host b has not joined batch 2; last heard "));
   const Status health = job.rank(0).trainer->Health();
   EXPECT_EQ(health.code(), StatusCode::kResource);
   EXPECT_THAT(health.message(), HasSubstr("rank 1 on host b has not joined batch 2"));

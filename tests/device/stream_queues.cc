@@ -30,8 +30,10 @@ void StreamQueues::Record(Stream stream, DeviceEvent event) {
 }
 
 void StreamQueues::WaitFor(Stream stream, DeviceEvent event) {
-  QueueOf(stream).push_back(
-      {.number = ++enqueued_, .work = DeviceWork([] {}), .waits_for = event, .record = EventOf(event).records});
+  QueueOf(stream).push_back({.number = ++enqueued_,
+                             .work = DeviceWork([] {}),
+                             .waits_for = event,
+                             .record = EventOf(event).records});
 }
 
 bool StreamQueues::Reached(DeviceEvent event) const {

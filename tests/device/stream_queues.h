@@ -18,8 +18,7 @@ namespace murmurate {
 
 struct DeviceWork {
   template <typename Run>
-    requires std::invocable<Run&>
-  DeviceWork(Run work) : run(std::move(work)) {}
+  requires std::invocable<Run&> DeviceWork(Run work) : run(std::move(work)) {}
   DeviceWork(std::function<bool()> begin, std::function<void()> work)
       : ready(std::move(begin)), run(std::move(work)) {}
 

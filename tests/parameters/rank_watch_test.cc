@@ -59,20 +59,21 @@ TEST_F(RankWatchTest, NamesTheOneThatHasNotComeAndAgainAsLater) {
   Begin({0, 1, 2}, {.batch = 812});
   EXPECT_EQ(Wait({0, 1, 2}, 29).message(), "");
   EXPECT_THAT(said[0], IsEmpty());
-  Wait({0, 1, 2}, 2);
+  (void)Wait({0, 1, 2}, 2);
   for (const std::size_t rank : {0u, 1u, 2u})
     EXPECT_THAT(said[rank],
                 ElementsAre("rank 3 on host d has not joined batch 812; last heard 30 s ago"));
-  Wait({0, 1, 2}, 30);
-  EXPECT_THAT(said[0], ElementsAre(testing::_, "rank 3 on host d has not joined batch 812; last "
-                                               "heard 60 s ago"));
+  (void)Wait({0, 1, 2}, 30);
+  EXPECT_THAT(said[0], ElementsAre(testing::_,
+                                   "rank 3 on host d has not joined batch 812; last "
+                                   "heard 60 s ago"));
 }
 
 TEST_F(RankWatchTest, DoesNotNameOneThatHasJustCome) {
   Begin({0, 1}, {.batch = 1, .step = 5});
-  Wait({0, 1}, 29);
+  (void)Wait({0, 1}, 29);
   Begin({2}, {.batch = 1, .step = 5});  // and answers
-  Wait({0, 1, 2}, 2);
+  (void)Wait({0, 1, 2}, 2);
   EXPECT_THAT(said[0], ElementsAre("rank 3 on host d has not joined step 5 of batch 1; last heard "
                                    "30 s ago"));
   EXPECT_THAT(said[2], IsEmpty()) << "it has not waited for long";
@@ -80,17 +81,17 @@ TEST_F(RankWatchTest, DoesNotNameOneThatHasJustCome) {
 
 TEST_F(RankWatchTest, CountsWhatARankHasToldBeforeItWasMissing) {
   Begin({0, 3}, {.batch = 1});
-  Wait({0, 3}, 20);  // rank 3 tells that it waits, then ends this wait and is never heard of again
+  (void)Wait({0, 3}, 20);  // rank 3 tells that it waits, then ends this wait and is never heard of again
   for (const auto& watch : watches) watch->End();
   Begin({0}, {.batch = 2});
-  Wait({0}, 30);
-  EXPECT_THAT(said[0], testing::Contains(
-                           "rank 3 on host d has not joined batch 2; last heard 30 s ago"));
+  (void)Wait({0}, 30);
+  EXPECT_THAT(said[0],
+              testing::Contains("rank 3 on host d has not joined batch 2; last heard 30 s ago"));
 }
 
 TEST_F(RankWatchTest, SaysThatNoneIsMissingWhereTheWorkDoesNotEnd) {
   Begin({0, 1, 2, 3}, {.batch = 7, .step = RankMeeting::kEnd});
-  Wait({0, 1, 2, 3}, 31);
+  (void)Wait({0, 1, 2, 3}, 31);
   EXPECT_THAT(said[0], ElementsAre("all ranks have joined the end of batch 7, and it has not ended "
                                    "for 30 s"));
 }
@@ -107,10 +108,21 @@ TEST_F(RankWatchTest, FailsAfterTheLimitAndNeverWithoutOne) {
   EXPECT_EQ(Wait({0}, 200).message(), "");
 }
 
+TEST_F(RankWatchTest, DoesNotCountTheTimeInWhichItsOwnProcessWasStopped) {
+  Begin({0}, {.batch = 3});
+  (void)Wait({0}, 20);
+  now_ns += 3600 * kSecond;
+  EXPECT_EQ(Wait({0}, 9).message(), "");
+  EXPECT_THAT(said[0], IsEmpty());
+  (void)Wait({0}, 2);
+  EXPECT_THAT(said[0],
+              testing::Contains("rank 1 on host b has not joined batch 3; last heard 30 s ago"));
+}
+
 TEST_F(RankWatchTest, SendsNothingWhileNoneWaitsForLong) {
   for (std::uint64_t batch = 1; batch < 20; ++batch) {
     Begin({0, 1, 2, 3}, {.batch = batch});
-    Wait({0, 1, 2, 3}, 14);
+    (void)Wait({0, 1, 2, 3}, 14);
     for (const auto& watch : watches) watch->End();
   }
   for (const auto& rank : ranks) EXPECT_FALSE((*rank->NextPost()).has_value());

@@ -50,7 +50,9 @@ class ThreadsCollective : public Collective {
     posts.pop_front();
     return next;
   }
-  std::string host(int rank) const override { return std::string(1, static_cast<char>('a' + rank)); }
+  std::string host(int rank) const override {
+    return std::string(1, static_cast<char>('a' + rank));
+  }
 
   /// Ranks that have begun what the others have not.
   int arrived() const {
@@ -70,7 +72,7 @@ class ThreadsCollective : public Collective {
     std::vector<std::span<float>> values;
     std::vector<float> result;
     std::vector<std::deque<PostedNumber>> posts;  ///< to each rank
-    std::size_t count = 0;  ///< and `root`: of the operation under way
+    std::size_t count = 0;                        ///< and `root`: of the operation under way
     int arrived = 0, root = -1;
     std::uint64_t round = 0;
     bool broken = false;

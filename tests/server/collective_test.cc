@@ -307,9 +307,10 @@ TEST(CollectiveConfig, WhatDoesNotFitIsRefusedInOneSentence) {
               HasSubstr("the ranks need no parameter server"));
   EXPECT_THAT(refusal({"train", "cartpole", "--set", "parameters.rule=asgd"}),
               HasSubstr("always average every gradient; take the line out"));
-  EXPECT_THAT(RunMurmurate(place.path(), {"check", "cartpole", "--set", "parameters.rank_timeout_s=9"})
-                  .errors,
-              HasSubstr("only the ranks of a collective wait for each other"));
+  EXPECT_THAT(
+      RunMurmurate(place.path(), {"check", "cartpole", "--set", "parameters.rank_timeout_s=9"})
+          .errors,
+      HasSubstr("only the ranks of a collective wait for each other"));
   EXPECT_THAT(refusal({"train", "cartpole", "--set", "parameters.backup=1"}),
               HasSubstr("parameters.backup: belongs to a parameter server"));
   const auto write = [&](const std::string& run, const std::string& record) {

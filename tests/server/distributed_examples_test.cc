@@ -31,20 +31,31 @@ constexpr double kParabola = 0.0889 / 4;
 /// Who guesses one of ten classes has a loss of log 10 = 2.303.
 constexpr double kDigits = 2.303 / 4;
 
-const Example kExamples[] = {
-    {"single", 80, kParabola},         {"one-server-one-worker", 80, kParabola},
-    {"asgd", 320, kParabola},          {"downpour", 320, kParabola},
-    {"downpour-easy", 520, kParabola}, {"agn", 920, kParabola},
-    {"adag", 920, kParabola},          {"dynsgd", 320, kParabola},
-    {"sync", 200, kParabola},          {"sync-backup", 200, kParabola},
-    {"sync-rates", 200, kParabola},    {"sagn", 320, kParabola},
-    {"easgd", 1040, kParabola},        {"aeasgd", 1040, kParabola},
-    {"aeamsgd", 480, kParabola},       {"overlap", 320, kParabola},
-    {"local-steps", 400, kParabola},   {"several-servers", 12, kDigits},
-    {"digits-single", 5, kDigits},     {"digits-sync", 12, kDigits},
-    {"digits-agn", 32, kDigits},       {"digits-aeasgd", 20, kDigits},
-    {"asynchronous-towers", 6, kDigits},
-    {"hogwild", 80, kParabola},        {"digits-hogwild", 5, kDigits}};
+const Example kExamples[] = {{"single", 80, kParabola},
+                             {"one-server-one-worker", 80, kParabola},
+                             {"asgd", 320, kParabola},
+                             {"downpour", 320, kParabola},
+                             {"downpour-easy", 520, kParabola},
+                             {"agn", 920, kParabola},
+                             {"adag", 920, kParabola},
+                             {"dynsgd", 320, kParabola},
+                             {"sync", 200, kParabola},
+                             {"sync-backup", 200, kParabola},
+                             {"sync-rates", 200, kParabola},
+                             {"sagn", 320, kParabola},
+                             {"easgd", 1040, kParabola},
+                             {"aeasgd", 1040, kParabola},
+                             {"aeamsgd", 480, kParabola},
+                             {"overlap", 320, kParabola},
+                             {"local-steps", 400, kParabola},
+                             {"several-servers", 12, kDigits},
+                             {"digits-single", 5, kDigits},
+                             {"digits-sync", 12, kDigits},
+                             {"digits-agn", 32, kDigits},
+                             {"digits-aeasgd", 20, kDigits},
+                             {"asynchronous-towers", 6, kDigits},
+                             {"hogwild", 80, kParabola},
+                             {"digits-hogwild", 5, kDigits}};
 
 /// The last number of a column of a progress.csv; NaN where it has none.
 double LastOf(const std::string& csv, const std::string& column) {
@@ -146,10 +157,11 @@ TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
 
 TEST_F(DistributedExamples, AveragedTowersEndByThemselvesWithTheSameLoss) {
   if (std::system("command -v mpirun >/dev/null") != 0) GTEST_SKIP() << "mpirun is not installed";
-  for (const auto& [name, value] :
-       {std::pair("OMPI_ALLOW_RUN_AS_ROOT", "1"), {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-        {"OMPI_MCA_btl", "self,vader"}, {"OMPI_MCA_oob_tcp_if_include", "lo"},
-        {"LSAN_OPTIONS", "detect_leaks=0"}})
+  for (const auto& [name, value] : {std::pair("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                                    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                    {"OMPI_MCA_btl", "self,vader"},
+                                    {"OMPI_MCA_oob_tcp_if_include", "lo"},
+                                    {"LSAN_OPTIONS", "detect_leaks=0"}})
     setenv(name, value, 0);
   ASSERT_EQ(RunScript(place_->path(), "averaged-towers", "--set data.passes=5"), 0)
       << place_->Read("averaged-towers.txt");
@@ -264,9 +276,9 @@ TEST(DistributedExamplesAlone, AShardAndLearnersStartedOneByOne) {
 
 TEST(DistributedExamplesList, HasEveryConfigOfTheFolder) {
   // Those of parabola_test.cc, outside_actors_test.cc and collective_test.cc among them.
-  std::vector<std::string> listed{"cartpole", "slow-games",    "mpi",          "mpi-cartpole",
-                                  "parabola", "parabola-sync", "parabola-mpi", "outside-actors",
-                                  "averaged-towers"},
+  std::vector<std::string> listed{"cartpole",     "slow-games",     "mpi",
+                                  "mpi-cartpole", "parabola",       "parabola-sync",
+                                  "parabola-mpi", "outside-actors", "averaged-towers"},
       there;
   for (const Example& example : kExamples) listed.push_back(example.name);
   for (const auto& entry : fs::directory_iterator(kTour))

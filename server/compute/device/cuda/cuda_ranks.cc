@@ -85,8 +85,7 @@ Status CudaRanks::Checked(ncclResult_t code, const char* doing) const {
 
 Result<RankId> CudaRanks::MakeId() {
   ncclUniqueId made{};
-  MURMURATE_RETURN_IF_ERROR(
-      Checked(functions_->get_unique_id(&made), "making the id of a job"));
+  MURMURATE_RETURN_IF_ERROR(Checked(functions_->get_unique_id(&made), "making the id of a job"));
   RankId id{};
   static_assert(sizeof made == sizeof id);
   std::memcpy(id.data(), &made, sizeof made);
@@ -122,10 +121,9 @@ void CudaRanks::Sum(Stream stream, float* data, std::size_t count) {
   if (!fault_->ok() || !fault_->Check(cudaSetDevice(index_), "it was chosen")) return;
   MURMURATE_CHECK(communicator_ != nullptr, "a sum of ranks that have joined");
   fault_->Enqueued("a sum over ranks");
-  const Status status =
-      Settle(functions_->all_reduce(data, data, count, ncclFloat, ncclSum, communicator_,
-                                    queue_(stream).stream),
-             "enqueueing a sum over ranks");
+  const Status status = Settle(functions_->all_reduce(data, data, count, ncclFloat, ncclSum,
+                                                      communicator_, queue_(stream).stream),
+                               "enqueueing a sum over ranks");
   if (!status.ok()) fault_->Set(status.message());
 }
 
