@@ -72,6 +72,7 @@ void DeviceParameters::EnqueueUp() {
 }
 
 void DeviceParameters::EnqueueStatisticsUp() {
+  if (statistics_.count == 0) return;
   device_->CopyIn(Stream::kMain, parameters_.data() + statistics_.offset,
                   host().data() + statistics_.offset, statistics_.count * sizeof(float));
 }
@@ -83,7 +84,8 @@ void DeviceParameters::EnqueueSeenUp() {
 void DeviceParameters::EnqueueDown() {
   device_->CopyOut(Stream::kMain, HostBlock(1 - current_).data(), parameters_.data(),
                    parameters_.bytes());
-  device_->CopyOut(Stream::kMain, host_seen().data(), seen_.data(), seen_.bytes());
+  if (seen_.size() > 0)
+    device_->CopyOut(Stream::kMain, host_seen().data(), seen_.data(), seen_.bytes());
 }
 
 void DeviceParameters::EnqueueGradientDown() {

@@ -61,7 +61,11 @@ void DeviceRankSteps::CarrySeen(DeviceEngine* engine) const {
 bool DeviceRankSteps::Train(DeviceEngine* engine, double learning_rate) {
   const auto own = static_cast<std::uint64_t>(engine->updates());
   const auto agreed = store_->AgreeOnBatch(own, learning_rate);
-  if (!agreed) return false;
+  if (!agreed) {  // the device may read the batch yet
+    engine->EndBatch(false);
+    engine->Await();
+    return false;
+  }
   store_->watch().Begin({store_->batches(), 0});
   engine->SetRate(agreed->learning_rate);
   for (std::uint64_t i = 0; i < agreed->updates; ++i) i < own ? engine->Step() : engine->Join();

@@ -29,7 +29,7 @@ class DeviceRankSteps : private RankProcessor {
   /// A new engine goes on counting what this rank has seen.
   void CarrySeen(DeviceEngine* engine) const;
 
-  /// After engine->BeginBatch. False: the batch is left out, and nothing was enqueued.
+  /// After engine->BeginBatch. False: the batch is left out, and the parameters are as they were.
   bool Train(DeviceEngine* engine, double learning_rate);
   /// After Train, when the engine's new parameters are on the host.
   void Merge(DeviceEngine* engine);

@@ -7,6 +7,15 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+void CountSteps(const TrainingControl& control, BatchSums* sums) {
+  sums->updates = control.updates;
+  sums->skipped = control.skipped;
+  sums->norms = control.norms;
+}
+
+}  // namespace
 
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
                                      bool steps_here) {
@@ -146,19 +155,13 @@ BatchSums DeviceTrainer::Finish() {
   const TrainingControl& control = engine_->result();
   for (std::size_t i = 0; i < sums.algorithm.size(); ++i) sums.algorithm[i] += control.sums[i];
   sums.begun = control.begun;
-  if (!steps_elsewhere() && !plan_->scores) CountSteps(&sums);
+  if (!steps_elsewhere() && !plan_->scores) CountSteps(control, &sums);
   if (store_ != nullptr) {
     FinishElsewhere(&sums);
   } else if (!plan_->scores) {
     sums.version = ++version_;
   }
   return sums;
-}
-
-void DeviceTrainer::CountSteps(BatchSums* sums) const {
-  sums->updates = engine_->result().updates;
-  sums->skipped = engine_->result().skipped;
-  sums->norms = engine_->result().norms;
 }
 
 void DeviceTrainer::StepElsewhere(BatchSums* sums) {

@@ -70,7 +70,6 @@ class DeviceTrainer : public BatchTrainer {
   StepPlace place() const;
   bool steps_elsewhere() const { return place() == StepPlace::kElsewhere && !plan_->scores; }
   bool steps_with_ranks() const { return place() == StepPlace::kRanks && !plan_->scores; }
-  void CountSteps(BatchSums* sums) const;
   void StepElsewhere(BatchSums* sums);
   void FinishElsewhere(BatchSums* sums);
 

@@ -29,10 +29,9 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const DeviceRequest& reques
 }
 
 CudaDevice::CudaDevice(const DeviceRequest& request)
-    : index_(request.index),
-      precision_(request.precision),
-      deterministic_(request.deterministic),
-      ranks_(MakeCudaRanks(index_, &fault_, [this](Stream stream) { return QueueOf(stream); })) {}
+    : request_(request), ranks_(MakeCudaRanks(request_.index, &fault_, [this](Stream stream) {
+        return QueueOf(stream);
+      })) {}
 
 Status CudaDevice::MakeStreams() {
   for (cudaStream_t& stream : streams_) {
@@ -54,7 +53,7 @@ Status CudaDevice::LoadKernels() {
 }
 
 CudaDevice::~CudaDevice() {
-  cudaSetDevice(index_);
+  cudaSetDevice(request_.index);
   cudaDeviceSynchronize();
   convolutions_.reset();
   products_.reset();
@@ -67,7 +66,7 @@ CudaDevice::~CudaDevice() {
 }
 
 bool CudaDevice::Enter() {
-  return fault_.ok() && fault_.Check(cudaSetDevice(index_), "it was chosen");
+  return fault_.ok() && fault_.Check(cudaSetDevice(request_.index), "it was chosen");
 }
 
 CudaQueue CudaDevice::QueueOf(Stream stream) const {
@@ -83,7 +82,8 @@ DeviceDescription CudaDevice::description() {
   if (products_ != nullptr) description.libraries += ", cuBLASLt " + products_->version();
   if (convolutions_ != nullptr) description.libraries += ", cuDNN " + convolutions_->version();
   cudaDeviceProp properties{};
-  if (!Enter() || cudaGetDeviceProperties(&properties, index_) != cudaSuccess) return description;
+  if (!Enter() || cudaGetDeviceProperties(&properties, request_.index) != cudaSuccess)
+    return description;
   description.name = properties.name;
   description.multiprocessors = properties.multiProcessorCount;
   cudaMemGetInfo(&description.free_bytes, &description.memory_bytes);
@@ -109,7 +109,7 @@ void CudaDevice::Free(void* memory) {
 
 std::byte* CudaDevice::AllocatePinned(std::size_t bytes) {
   void* memory = nullptr;
-  if (bytes == 0 || cudaSetDevice(index_) != cudaSuccess ||
+  if (bytes == 0 || cudaSetDevice(request_.index) != cudaSuccess ||
       cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) != cudaSuccess) {
     (void)cudaGetLastError();
     return nullptr;
@@ -119,7 +119,7 @@ std::byte* CudaDevice::AllocatePinned(std::size_t bytes) {
 
 void CudaDevice::FreePinned(std::byte* memory) {
   if (memory == nullptr) return;
-  if (cudaSetDevice(index_) != cudaSuccess || cudaFreeHost(memory) != cudaSuccess)
+  if (cudaSetDevice(request_.index) != cudaSuccess || cudaFreeHost(memory) != cudaSuccess)
     (void)cudaGetLastError();  // of a device that has failed it is freed as the process ends
 }
 
@@ -163,7 +163,7 @@ void CudaDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
   if (!Enter()) return;
   if (products_ == nullptr) {
-    auto opened = CudaProducts::Open(precision_, deterministic_);
+    auto opened = CudaProducts::Open(request_.precision, request_.deterministic);
     if (!opened.ok()) return fault_.Set(opened.status().message());
     products_ = *std::move(opened);
   }
@@ -174,7 +174,7 @@ void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
 void CudaDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   if (!Enter()) return;
   if (convolutions_ == nullptr) {
-    auto opened = CudaConvolutions::Open(precision_, deterministic_);
+    auto opened = CudaConvolutions::Open(request_.precision, request_.deterministic);
     if (!opened.ok()) return fault_.Set(opened.status().message());
     convolutions_ = *std::move(opened);
   }

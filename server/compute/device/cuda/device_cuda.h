@@ -65,9 +65,7 @@ class CudaDevice final : public Device {
   bool Enter();
   CudaQueue QueueOf(Stream stream) const;
 
-  const int index_;
-  const DevicePrecision precision_;
-  const bool deterministic_;
+  const DeviceRequest request_;
   CudaFault fault_;
   std::array<cudaStream_t, kStreams> streams_{};
   std::optional<Stream> recording_;
