@@ -13,8 +13,10 @@ find_program(MURMURATE_NVCC nvcc HINTS ${cuda_places} PATH_SUFFIXES bin)
 find_path(MURMURATE_CUDA_INCLUDE cuda_runtime.h HINTS ${cuda_places} PATH_SUFFIXES include)
 find_path(MURMURATE_CUBLASLT_INCLUDE cublasLt.h HINTS ${MURMURATE_CUDA_INCLUDE} ${cuda_places} PATH_SUFFIXES include)
 find_path(MURMURATE_CUDNN_INCLUDE cudnn_graph.h HINTS ${MURMURATE_CUDA_INCLUDE} ${cuda_places} PATH_SUFFIXES include)
+find_path(MURMURATE_NCCL_INCLUDE nccl.h HINTS ${MURMURATE_CUDA_INCLUDE} ${cuda_places} PATH_SUFFIXES include)
 find_library(MURMURATE_CUDART NAMES libcudart_static.a cudart HINTS ${cuda_places} PATH_SUFFIXES lib64 lib)
-mark_as_advanced(MURMURATE_NVCC MURMURATE_CUDA_INCLUDE MURMURATE_CUBLASLT_INCLUDE MURMURATE_CUDNN_INCLUDE MURMURATE_CUDART)
+mark_as_advanced(MURMURATE_NVCC MURMURATE_CUDA_INCLUDE MURMURATE_CUBLASLT_INCLUDE MURMURATE_CUDNN_INCLUDE
+  MURMURATE_NCCL_INCLUDE MURMURATE_CUDART)
 set(MURMURATE_CUDA_ARCHITECTURES "90a-real;75" CACHE STRING
   "GPUs that kernels are compiled for: 90a-real is code for one kind, 75-virtual text that newer drivers compile, 75 both")
 

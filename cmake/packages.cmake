@@ -87,7 +87,6 @@ One learner owns the model. Any number of games and simulators, started by
 anybody, play with its newest weights and stream their experience back. This
 is the learner (murmurate serve), with what trains, scores, plots and resumes
 runs, forecasts MQTT streams, and joins several learners to one model.")
-  # NCCL and CUDA are in no package of Debian main, so nothing could be said of what that plug-in needs.
   if(TARGET murmurate_collective_mpi)
     murmurate_package(mpi murmurate-mpi science TARGETS murmurate_collective_mpi
       DEPENDS openmpi-bin "murmurate ${same_version}" TEXT

@@ -61,6 +61,18 @@ def figures_of(output):
             said.append(line)
 
 
+def one_rank(campaign):
+    """NCCL's sums inside recorded steps, of a job of one rank."""
+    ran = campaign.run([campaign.program("device_trainer_test"), "--gtest_filter=OneRank.*"],
+                       expect=None)
+    campaign.figures += figures_of(ran.output)
+    if "[  SKIPPED ]" in ran.output:
+        said = [line.strip() for line in ran.output.splitlines() if "NCCL" in line]
+        raise Skipped(said[0] if said else "NCCL cannot be opened here")
+    if ran.code != 0:
+        raise Failed(f"exit code {ran.code}: {ran.sentence()}")
+
+
 def sanitize(campaign, command):
     ran = campaign.run(command, expect=None)
     said = ran.output + ran.errors
@@ -222,6 +234,7 @@ STAGES = (
     ("device", 45, device),
     ("doctor", 30, doctor),
     *((executable, 90, tests(executable)) for executable in TESTS),
+    ("NCCL with one rank", 30, one_rank),
     ("cartpole", 30, learns("cartpole", 475)),
     ("catch", 40, learns("catch", 0.9)),
     ("recall", 40, learns("recall", 0.9)),

@@ -34,9 +34,9 @@ std::string StartMpi() {
   MPI_Comm_set_errhandler(world.all, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world.all, &world.rank);
   MPI_Comm_size(world.all, &world.size);
-  MPI_Comm_split_type(world.all, MPI_COMM_TYPE_SHARED, world.rank, MPI_INFO_NULL, &world.host);
-  MPI_Comm_rank(world.host, &world.host_rank);
-  MPI_Comm_size(world.host, &world.host_size);
+  MPI_Comm_dup(world.all, &world.posts);
+  MPI_Comm_set_errhandler(world.posts, MPI_ERRORS_RETURN);
+  ExchangeHosts();
   return "";
 }
 
@@ -45,7 +45,8 @@ const char* Error() { return last_error.c_str(); }
 }  // namespace
 
 std::string EndMpi() {
-  MPI_Comm_free(&world.host);
+  DropPosts();
+  MPI_Comm_free(&world.posts);
   MPI_Comm_free(&world.all);
   const int code = MPI_Finalize();
   return code == MPI_SUCCESS ? "" : "MPI could not end (" + MpiError(code) + ")";
@@ -57,8 +58,7 @@ extern "C" __attribute__((visibility("default"))) const MurmurateCollective*
 MurmurateOpenCollective(char* error, std::uint64_t error_bytes) {
   using namespace murmurate;
   static MurmurateCollective functions;
-  std::string why = StartMpi();
-  if (why.empty()) why = Connect();
+  const std::string why = StartMpi();
   if (!why.empty()) {
     if (error_bytes == 0) return nullptr;
     std::strncpy(error, why.c_str(), error_bytes - 1);
@@ -71,6 +71,9 @@ MurmurateOpenCollective(char* error, std::uint64_t error_bytes) {
                .begin_sum = BeginSum,
                .begin_broadcast = BeginBroadcast,
                .done = Done,
+               .post = Post,
+               .next_post = NextPost,
+               .host = HostOf,
                .error = Error,
                .close = Close};
   return &functions;

@@ -79,9 +79,7 @@ DoctorLine SharedMemory() {
 std::vector<DoctorLine> PlugInLines() {
   return {PlugInLine("hdf5", "murmurate_hdf5.so", "data sets of .h5 files", "libhdf5-dev"),
           PlugInLine("mpi", "murmurate_collective_mpi.so", "parameters.collective = \"mpi\"",
-                     "openmpi-bin and libopenmpi-dev"),
-          PlugInLine("nccl", "murmurate_collective_nccl.so", "parameters.collective = \"nccl\"",
-                     "NCCL, its CUDA toolkit, openmpi-bin and libopenmpi-dev")};
+                     "openmpi-bin and libopenmpi-dev")};
 }
 
 std::vector<DoctorLine> HostLines() { return {LockedMemory(), HugePages(), SharedMemory()}; }

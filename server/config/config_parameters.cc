@@ -55,8 +55,16 @@ Status CheckHogwild(const Config& config, const ParametersSettings& settings) {
 }
 
 Status CheckCollective(const Config& config, const ParametersSettings& settings) {
-  if (settings.collective.empty()) return {};
   const SectionView keys = ParametersKeys().View(config.entries());
+  if (settings.collective.empty()) {
+    for (const char* key : {"rank_warning_s", "rank_timeout_s"})
+      if (keys.Given(key))
+        return keys.Superfluous(
+            key,
+            "only the ranks of a collective wait for each other; take it out, or write "
+            "collective = \"mpi\"");
+    return {};
+  }
   if (settings.shared())
     return keys.Blame(
         "collective",

@@ -153,7 +153,10 @@ std::unique_ptr<ParameterStore> ModelFactory::MakeStore(const std::string& name,
         settings.spec,
         CollectiveCallbacks{
             [this] { parts_.signals->Request(RunEnd::kAsked); },
-            [this](Status status) { parts_.signals->RequestFailure(std::move(status)); }});
+            [this](Status status) { parts_.signals->RequestFailure(std::move(status)); },
+            [this, name](LogLevel level, std::string_view line) {
+              parts_.log(level, "model " + name + ": " + std::string(line));
+            }});
   if (!settings.remote) return nullptr;
   return std::make_unique<RemoteStore>(
       *settings.remote, name, settings.spec,

@@ -24,21 +24,23 @@ std::unique_ptr<DeviceReturns> MakeReturns(const AlgorithmSettings& settings, in
 }  // namespace
 
 DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings,
-                           bool steps_here, const DeviceArithmetic& arithmetic)
+                           StepPlace place, const DeviceArithmetic& arithmetic)
     : settings_(settings),
       passes_(spec, settings, StateFloats(spec)),
       plan_(settings, &passes_, &memory_),
       batch_(TrajectoryLayout(spec, settings.trajectory_length),
              settings.batch_steps / settings.trajectory_length, &memory_),
       runner_(spec, settings, &passes_, &plan_, &batch_, arithmetic, &memory_),
-      parameters_(runner_.layout(), settings, runner_.loss().norm_sums(), steps_here, &memory_),
+      parameters_(runner_.layout(), settings, runner_.loss().norm_sums(), place, &memory_),
       returns_(MakeReturns(settings, passes_.most_rows(), &memory_)),
       statistics_(spec, settings, &memory_),
+      limits_(place == StepPlace::kHere),
       prepare_([this] { EnqueuePrepare(); }),
       step_([this] {
         runner_.EnqueueGradient(parameters_.gradient());
         parameters_.EnqueueStep();
       }),
+      join_([this] { parameters_.EnqueueJoin(); }),
       gradient_([this] { runner_.EnqueueGradient(parameters_.gradient()); }),
       score_([this] { runner_.EnqueueLoss(parameters_.gradient()); }),
       measure_([this] { EnqueueMeasure(); }) {}
@@ -46,7 +48,7 @@ DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& setti
 DeviceEngine::~DeviceEngine() {
   if (device_ == nullptr) return;
   plan_.Download();  // nothing reads memory of the host any more
-  for (RecordedStep* step : {&prepare_, &step_, &gradient_, &score_, &measure_})
+  for (RecordedStep* step : {&prepare_, &step_, &join_, &gradient_, &score_, &measure_})
     step->Drop(device_);
 }
 
@@ -96,15 +98,15 @@ void DeviceEngine::Gradient() {
 }
 
 void DeviceEngine::EndBatch(bool counts) {
-  if (passes_.counts().measure > 0) {
+  if (limits_ && passes_.counts().measure > 0) {
     for (int pass = 0; pass < passes_.counts().measure; ++pass) measure_.Run(device_);
     parameters_.optimizer()->EnqueueShorten(device_, Stream::kMain, plan_.control(),
                                             parameters_.parameters());
   }
   if (counts)
-    statistics_.EnqueueUpdate(
-        device_, Stream::kMain, plan_.plan(), batch_.Column(*training_, training_->observation),
-        batch_.Column(*training_, training_->weight), parameters_.parameters());
+    statistics_.EnqueueUpdate(device_, Stream::kMain, plan_.plan(),
+                              batch_.Column(*training_, training_->observation),
+                              batch_.Column(*training_, training_->weight), parameters_.seen());
   parameters_.EnqueueDown();
   plan_.EnqueueDown();
 }

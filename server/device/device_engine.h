@@ -3,6 +3,7 @@
 //
 //   BeginBatch   batch and plan -> device; values, returns and advantages of all rows
 //   Step         one update: gather, forward, loss, backward, norm, clip, optimizer
+//   Join         of a rank that has no update any more: the step that the others make
 //   Gradient     the same without the optimizer, where parameters are stepped elsewhere; waits
 //   EndBatch     a step that is too long is shortened; observation statistics; parameters and sums
 //                -> host
@@ -34,9 +35,8 @@ namespace murmurate {
 
 class DeviceEngine {
  public:
-  /// Plans memory; settings.kind must have a loss form. `steps_here`: the optimizer is here.
-  /// `arithmetic`: of the device.
-  DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings, bool steps_here,
+  /// Plans memory; settings.kind must have a loss form. `arithmetic`: of the device.
+  DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings, StepPlace place,
                const DeviceArithmetic& arithmetic);
   ~DeviceEngine();
 
@@ -49,7 +49,9 @@ class DeviceEngine {
   void ForgetPrefetched() { batch_.Forget(); }
   void BeginBatch(const TrainingBatch& batch, const BatchPlan& plan);
   int updates() const { return passes_.counts().updates; }
+  void SetRate(double rate) { plan_.EnqueueRateUp(rate); }  ///< of the present batch
   void Step() { step_.Run(device_); }
+  void Join() { join_.Run(device_); }
   void Gradient();  ///< parameters().host_gradient()
   void Score() { score_.Run(device_); }
   /// `counts`: the statistics count the batch's observations here.
@@ -72,7 +74,8 @@ class DeviceEngine {
   DeviceParameters parameters_;
   const std::unique_ptr<DeviceReturns> returns_;  ///< null: labels
   const DeviceObservationStatistics statistics_;
-  RecordedStep prepare_, step_, gradient_, score_, measure_;
+  const bool limits_;  ///< a step that is too long is shortened
+  RecordedStep prepare_, step_, join_, gradient_, score_, measure_;
   Device* device_ = nullptr;
   const TrainingBatch* training_ = nullptr;  ///< the present batch
 };

@@ -32,9 +32,10 @@ DeviceObservationStatistics::DeviceObservationStatistics(const ModelSpec& spec,
       words_(WordsOf(spec)) {
   if (!counts()) return;
   const ParameterLayout layout(spec);
-  count_at_ = layout.Find("statistics.observation.count").offset;
-  mean_at_ = layout.Find("statistics.observation.mean").offset;
-  variance_at_ = layout.Find("statistics.observation.variance").offset;
+  const std::size_t begin = layout.statistics.offset;
+  count_at_ = layout.Find("statistics.observation.count").offset - begin;
+  mean_at_ = layout.Find("statistics.observation.mean").offset - begin;
+  variance_at_ = layout.Find("statistics.observation.variance").offset - begin;
   // Each block has 8 rows at a time, and no fewer than 64 altogether.
   blocks_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(settings.batch_steps) / 64, 1,
                                       kMostBlocks);
@@ -58,7 +59,7 @@ void DeviceObservationStatistics::Upload(Device* device, Stream stream) const {
 
 void DeviceObservationStatistics::EnqueueUpdate(Device* device, Stream stream,
                                                 const DevicePlan& plan, const float* observation,
-                                                const float* weight, float* parameters) const {
+                                                const float* weight, float* statistics) const {
   if (!counts()) return;
   const ObservedNumbers numbers{.plan = plan,
                                 .length = length_,
@@ -73,9 +74,9 @@ void DeviceObservationStatistics::EnqueueUpdate(Device* device, Stream stream,
                  MergeObservationsCall{.parts = parts(),
                                        .blocks = static_cast<int>(blocks_),
                                        .count = numbers.count,
-                                       .rows = parameters + count_at_,
-                                       .mean = parameters + mean_at_,
-                                       .variance = parameters + variance_at_});
+                                       .rows = statistics + count_at_,
+                                       .mean = statistics + mean_at_,
+                                       .variance = statistics + variance_at_});
 }
 
 }  // namespace murmurate

@@ -24,10 +24,10 @@ class DeviceObservationStatistics {
   bool counts() const { return !words_.empty(); }
   /// Copies its tables to the device: once, before all else.
   void Upload(Device* device, Stream stream) const;
-  /// `observation` [batch rows][row words] and `weight` [batch rows] of the batch; `parameters`: the
-  /// whole block.
+  /// `observation` [batch rows][row words] and `weight` [batch rows] of the batch; `statistics`: that
+  /// section of a block of parameters.
   void EnqueueUpdate(Device* device, Stream stream, const DevicePlan& plan,
-                     const float* observation, const float* weight, float* parameters) const;
+                     const float* observation, const float* weight, float* statistics) const;
 
  private:
   Grid grid() const;
@@ -35,7 +35,7 @@ class DeviceObservationStatistics {
 
   const int length_, row_words_;
   std::vector<std::int32_t> words_;                           ///< where in a row each number lies
-  std::size_t count_at_ = 0, mean_at_ = 0, variance_at_ = 0;  ///< in the block
+  std::size_t count_at_ = 0, mean_at_ = 0, variance_at_ = 0;  ///< in the section
   std::uint32_t blocks_ = 1;
   DeviceArray<std::int32_t> word_;
   DeviceArray<double> sums_, squares_, rows_;

@@ -72,14 +72,13 @@ std::vector<std::uint8_t> KindsOf(const ParameterLayout& layout, const Optimizer
   return kinds;
 }
 
-/// Each thread of the norm has several numbers.
-Grid NormGrid(std::size_t count) {
+}  // namespace
+
+Grid GradientNormGrid(std::size_t count) {
   Grid grid = Grid::For((count + 3) / 4, kThreads);
   grid.blocks = std::min(grid.blocks, kMostNormBlocks);
   return grid;
 }
-
-}  // namespace
 
 DeviceOptimizer::DeviceOptimizer(const ParameterLayout& layout, const AlgorithmSettings& settings,
                                  int norm_sums, DeviceMemory* memory)
@@ -94,8 +93,8 @@ DeviceOptimizer::DeviceOptimizer(const ParameterLayout& layout, const AlgorithmS
   columns_ = memory->Plan<float>(purpose, names_.size() * count_);
   before_ = memory->Plan<float>(purpose, settings.target_kl > 0.0 ? count_ : 0);
   number_ = memory->Plan<std::uint8_t>(purpose, kinds_.size());
-  parts_ =
-      memory->Plan<double>(MemoryPurpose::kWorkspace, std::size_t{2} * NormGrid(count_).blocks);
+  parts_ = memory->Plan<double>(MemoryPurpose::kWorkspace,
+                                std::size_t{2} * GradientNormGrid(count_).blocks);
   step_ = memory->Plan<StepNumbers>(MemoryPurpose::kWorkspace, 1);
 }
 
@@ -118,21 +117,24 @@ void DeviceOptimizer::EnqueueForget(Device* device, Stream stream, TrainingContr
 }
 
 void DeviceOptimizer::EnqueueStep(Device* device, Stream stream, TrainingControl* control,
-                                  const float* gradient, float* parameters) const {
-  const Grid norm = NormGrid(count_);
+                                  const float* gradient, float* parameters,
+                                  const float* joined) const {
+  const Grid norm = GradientNormGrid(count_);
   device->Launch(stream, norm,
                  GradientNormCall{.control = control,
                                   .gradient = gradient,
                                   .count = count_,
                                   .value_begin = value_begin_,
-                                  .parts = parts_.data()});
+                                  .parts = parts_.data(),
+                                  .joined = joined});
   Grid step = grid();
   step.blocks = std::min(step.blocks, kMostStepBlocks);
   device->Launch(stream, step,
                  StepParametersCall{.control = control,
                                     .parts = parts_.data(),
                                     .part_count = static_cast<int>(norm.blocks),
-                                    .norm_sums = norm_sums_,
+                                    .norm_sums = joined == nullptr ? norm_sums_ : -1,
+                                    .joined = joined,
                                     .step = step_.data(),
                                     .numbers = numbers_,
                                     .count = count_,

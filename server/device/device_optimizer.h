@@ -24,6 +24,9 @@
 
 namespace murmurate {
 
+/// Of GradientNormCall, whose threads have several numbers each.
+Grid GradientNormGrid(std::size_t count);
+
 class DeviceOptimizer {
  public:
   /// `norm_sums`: of the loss (DeviceLoss::norm_sums).
@@ -36,9 +39,11 @@ class DeviceOptimizer {
   /// first step, too.
   void EnqueueForget(Device* device, Stream stream, TrainingControl* control) const;
 
-  /// Both have layout.trained_count() numbers; the padding between tensors holds zeros.
+  /// Both have layout.trained_count() numbers; the padding between tensors holds zeros. `joined`: of a
+  /// mean over ranks, the number of them that is in it (DeviceRankMean), which 0 makes no step; null:
+  /// the learner is no rank. Of a rank, norms are not added to control->sums.
   void EnqueueStep(Device* device, Stream stream, TrainingControl* control, const float* gradient,
-                   float* parameters) const;
+                   float* parameters, const float* joined = nullptr) const;
   /// After a step: takes back a part of it where control->kl, measured since, is above
   /// control->most_kl (HostTrainer's way with a batch's only update). settings.target_kl must be
   /// above 0.

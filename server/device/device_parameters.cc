@@ -9,18 +9,28 @@
 namespace murmurate {
 
 DeviceParameters::DeviceParameters(const ParameterLayout& layout, const AlgorithmSettings& settings,
-                                   int norm_sums, bool steps_here, DeviceMemory* memory)
+                                   int norm_sums, StepPlace place, DeviceMemory* memory)
     : value_at_(ValueBegin(layout)),
+      trained_{0, layout.trained_count()},
+      statistics_(layout.statistics),
       norm_sums_(norm_sums),
+      mean_(place == StepPlace::kRanks
+                ? std::make_unique<DeviceRankMean>(trained_.count, value_at_, norm_sums, memory)
+                : nullptr),
       parameters_(memory->Plan<float>(MemoryPurpose::kParameters, layout.total)),
-      gradient_(memory->Plan<float>(MemoryPurpose::kParameters, layout.trained_count())),
-      optimizer_(steps_here ? std::make_unique<DeviceOptimizer>(layout, settings, norm_sums, memory)
-                            : nullptr) {}
+      gradient_(memory->Plan<float>(MemoryPurpose::kParameters,
+                                    trained_.count + (mean_ == nullptr ? 0 : 1))),
+      seen_(memory->Plan<float>(MemoryPurpose::kParameters,
+                                mean_ == nullptr ? 0 : statistics_.count)),
+      optimizer_(place == StepPlace::kElsewhere
+                     ? nullptr
+                     : std::make_unique<DeviceOptimizer>(layout, settings, norm_sums, memory)) {}
 
 Status DeviceParameters::Start(Device* device, DevicePlanRoom* plan) {
   const std::size_t state = optimizer_ == nullptr ? 0 : optimizer_->state_floats();
   host_ = std::make_unique<PinnedBlock>(
-      device, (2 * parameters_.size() + std::max(gradient_.size(), state)) * sizeof(float));
+      device,
+      (2 * parameters_.size() + std::max(gradient_.size(), state) + seen_.size()) * sizeof(float));
   if (host_->data() == nullptr)
     return ResourceError(
         "no memory is left that a device can copy to: raise the limit on locked "
@@ -42,7 +52,16 @@ std::span<float> DeviceParameters::HostBlock(int block) const {
 }
 
 std::span<float> DeviceParameters::host_gradient() const {
-  return {HostBlock(2).data(), gradient_.size()};
+  return {HostBlock(2).data(), trained_.count};
+}
+
+std::span<float> DeviceParameters::host_seen() const {
+  float* const end = reinterpret_cast<float*>(host_->data() + host_->size());
+  return {end - seen_.size(), seen_.size()};
+}
+
+float* DeviceParameters::seen() const {
+  return mean_ == nullptr ? parameters_.data() + statistics_.offset : seen_.data();
 }
 
 std::span<float> DeviceParameters::HostState() const {
@@ -53,18 +72,40 @@ void DeviceParameters::EnqueueUp() {
   device_->CopyIn(Stream::kMain, parameters_.data(), host().data(), parameters_.bytes());
 }
 
+void DeviceParameters::EnqueueStatisticsUp() {
+  if (statistics_.count == 0) return;
+  device_->CopyIn(Stream::kMain, parameters_.data() + statistics_.offset,
+                  host().data() + statistics_.offset, statistics_.count * sizeof(float));
+}
+
+void DeviceParameters::EnqueueSeenUp() {
+  device_->CopyIn(Stream::kMain, seen_.data(), host_seen().data(), seen_.bytes());
+}
+
 void DeviceParameters::EnqueueDown() {
   device_->CopyOut(Stream::kMain, HostBlock(1 - current_).data(), parameters_.data(),
                    parameters_.bytes());
+  if (seen_.size() > 0)
+    device_->CopyOut(Stream::kMain, host_seen().data(), seen_.data(), seen_.bytes());
 }
 
 void DeviceParameters::EnqueueGradientDown() {
-  device_->CopyOut(Stream::kMain, host_gradient().data(), gradient_.data(), gradient_.bytes());
+  device_->CopyOut(Stream::kMain, host_gradient().data(), gradient_.data(),
+                   host_gradient().size_bytes());
 }
 
 void DeviceParameters::EnqueueStep() {
+  if (mean_ != nullptr) return EnqueueMeanStep(false);
   optimizer_->EnqueueStep(device_, Stream::kMain, plan_->control(), gradient_.data(),
                           parameters_.data());
+}
+
+void DeviceParameters::EnqueueJoin() { EnqueueMeanStep(true); }
+
+void DeviceParameters::EnqueueMeanStep(bool joins) {
+  mean_->Enqueue(device_, Stream::kMain, plan_->control(), gradient_.data(), joins);
+  optimizer_->EnqueueStep(device_, Stream::kMain, plan_->control(), gradient_.data(),
+                          parameters_.data(), mean_->joined(gradient_.data()));
 }
 
 void DeviceParameters::AddNorms(AlgorithmSums* sums) const {

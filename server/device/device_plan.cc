@@ -87,6 +87,12 @@ void DevicePlanRoom::EnqueueControlUp() const {
   device_->CopyIn(Stream::kMain, control_.data(), pinned_->data(), sizeof(TrainingControl));
 }
 
+void DevicePlanRoom::EnqueueRateUp(double rate) {
+  host().learning_rate = static_cast<float>(rate);
+  device_->CopyIn(Stream::kMain, &control_.data()->learning_rate, &host().learning_rate,
+                  sizeof host().learning_rate);
+}
+
 void DevicePlanRoom::EnqueueDown() const {
   device_->CopyOut(Stream::kMain, pinned_->data(), control_.data(), sizeof(TrainingControl));
   device_->Record(Stream::kMain, done_);

@@ -63,6 +63,8 @@ class DevicePlanRoom {
   /// What the host wrote last, or what Download brought.
   TrainingControl& host() const { return *reinterpret_cast<TrainingControl*>(pinned_->data()); }
   void EnqueueControlUp() const;
+  /// The learning rate of the batch that was uploaded is another.
+  void EnqueueRateUp(double rate);
 
  private:
   void LayPlan(const TrainingBatch& batch, const BatchPlan& plan) const;

@@ -7,10 +7,20 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+void CountSteps(const TrainingControl& control, BatchSums* sums) {
+  sums->updates = control.updates;
+  sums->skipped = control.skipped;
+  sums->norms = control.norms;
+}
+
+}  // namespace
 
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
                                      bool steps_here, const DeviceArithmetic& arithmetic) {
-  const DeviceEngine engine(spec, settings, steps_here, arithmetic);
+  const DeviceEngine engine(spec, settings, steps_here ? StepPlace::kHere : StepPlace::kElsewhere,
+                            arithmetic);
   DeviceMemoryNeed need{.total = engine.memory().bytes()};
   for (int i = 0; i < kMemoryPurposes; ++i)
     need.by_purpose[i] = engine.memory().bytes(static_cast<MemoryPurpose>(i));
@@ -24,7 +34,19 @@ DeviceTrainer::DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& set
       device_(std::move(device)),
       store_(std::move(store)),
       where_("on " + device_->description().name),
-      arithmetic_(device_->description().arithmetic) {}
+      arithmetic_(device_->description().arithmetic) {
+  CollectiveStore* const collective = store_ == nullptr ? nullptr : store_->collective();
+  if (collective == nullptr) return;
+  if (device_->rank_sums() != nullptr)
+    ranks_ = std::make_unique<DeviceRankSteps>(collective, device_.get());
+  else
+    collective->OfferProcessor(nullptr, "this device has no sums over ranks");
+}
+
+StepPlace DeviceTrainer::place() const {
+  if (store_ == nullptr) return StepPlace::kHere;
+  return ranks_ == nullptr ? StepPlace::kElsewhere : StepPlace::kRanks;
+}
 
 Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
                                                           const AlgorithmSettings& settings,
@@ -37,7 +59,7 @@ Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
 }
 
 Status DeviceTrainer::Start() {
-  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr, arithmetic_);
+  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, place(), arithmetic_);
   return engine_->Start(device_.get());
 }
 
@@ -49,8 +71,25 @@ std::optional<std::uint64_t> DeviceTrainer::Open(std::uint64_t version, bool sco
     engine_->ForgetPrefetched();  // which may be filled anew
     return std::nullopt;
   }
-  engine_->parameters().EnqueueUp();
+  if (ranks_ != nullptr && !ranks_->moved_in() && !scores) ChooseStepPlace();
+  if (ranks_ == nullptr && Works()) engine_->parameters().EnqueueUp();
   return version_ = store_->VersionBegun(version);
+}
+
+/// The parameters are those that the store has left on the host.
+void DeviceTrainer::ChooseStepPlace() {
+  const std::span<const float> host = engine_->parameters().host();
+  const std::vector<float> parameters(host.begin(), host.end());
+  if (store_->collective()->steps_elsewhere()) {
+    engine_->parameters().EnqueueUp();
+    const Status moved = ranks_->MoveIn(engine_.get());
+    MURMURATE_CHECK(moved.ok(), "an optimizer reads what another rank's has written");
+    return;
+  }
+  ranks_.reset();
+  engine_.reset();  // its memory is free for the new one
+  if (Status started = Start(); !started.ok()) return GiveUp(std::move(started), parameters, {});
+  SetParameters(parameters);
 }
 
 std::optional<Moments> DeviceTrainer::PopReturns() {
@@ -73,7 +112,8 @@ void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
   if (Status started = Start(); !started.ok())
     return GiveUp(std::move(started), std::move(parameters), std::move(state));
   SetParameters(parameters);
-  if (store_ != nullptr) return;
+  if (place() == StepPlace::kElsewhere || (ranks_ != nullptr && !ranks_->moved_in())) return;
+  if (ranks_ != nullptr) ranks_->CarrySeen(engine_.get());
   const Status loaded = engine_->parameters().Load(StateReader(state, "optimizer"));
   MURMURATE_CHECK(loaded.ok(), "an optimizer reads what it has just written");
 }
@@ -99,7 +139,7 @@ void DeviceTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
   } else if (store_ == nullptr) {
     for (int i = 0; i < engine_->updates(); ++i) engine_->Step();
   } else {
-    return;
+    return;  // others are waited for
   }
   engine_->EndBatch(!plan.scores);
 }
@@ -108,20 +148,19 @@ BatchSums DeviceTrainer::Finish() {
   BatchSums sums;
   sums.version = version_;
   if (!Works()) return sums;
-  const bool elsewhere = store_ != nullptr && !plan_->scores;
-  if (elsewhere) StepElsewhere(&sums);
+  if (steps_elsewhere()) StepElsewhere(&sums);
+  sums.left_out = steps_with_ranks() && !ranks_->Train(engine_.get(), plan_->learning_rate);
+  if (sums.left_out || !Works()) return sums;
   engine_->Await();
   if (!Works()) return sums;
-  if (!elsewhere) engine_->parameters().Adopt();
+  if (!steps_elsewhere()) engine_->parameters().Adopt();
   const TrainingControl& control = engine_->result();
   for (std::size_t i = 0; i < sums.algorithm.size(); ++i) sums.algorithm[i] += control.sums[i];
   sums.begun = control.begun;
+  if (!steps_elsewhere() && !plan_->scores) CountSteps(control, &sums);
   if (store_ != nullptr) {
     FinishElsewhere(&sums);
   } else if (!plan_->scores) {
-    sums.updates = control.updates;
-    sums.skipped = control.skipped;
-    sums.norms = control.norms;
     sums.version = ++version_;
   }
   return sums;
@@ -148,8 +187,13 @@ void DeviceTrainer::StepElsewhere(BatchSums* sums) {
 
 void DeviceTrainer::FinishElsewhere(BatchSums* sums) {
   if (plan_->scores) return store_->EndScoring();
-  CountObservations(spec_, *batch_, *plan_, store_->ObservationsSeen(engine_->parameters().host()));
-  store_->EndBatch(engine_->parameters().host());
+  const std::span<float> parameters = engine_->parameters().host();
+  if (ranks_ != nullptr) {
+    ranks_->Merge(engine_.get());
+  } else {
+    CountObservations(spec_, *batch_, *plan_, store_->ObservationsSeen(parameters));
+    store_->EndBatch(parameters);
+  }
   sums->exchange = store_->CollectReport();
   sums->version = version_ = store_->VersionMade(version_);
 }
@@ -170,7 +214,8 @@ bool DeviceTrainer::GoBack(std::span<const float> parameters) {
 
 void DeviceTrainer::Save(SavedState* state) const {
   const StateWriter writer(state, "optimizer");
-  if (store_ != nullptr) return store_->Save(writer);
+  const bool moved_in = ranks_ != nullptr && ranks_->moved_in();
+  if (store_ != nullptr && !moved_in) return store_->Save(writer);
   if (engine_ == nullptr) {
     state->floats.insert(kept_state_.floats.begin(), kept_state_.floats.end());
     state->words.insert(kept_state_.words.begin(), kept_state_.words.end());
@@ -183,7 +228,8 @@ void DeviceTrainer::Save(SavedState* state) const {
 Status DeviceTrainer::Load(const SavedState& state) {
   if (!Works()) return Health();
   const StateReader reader(state, "optimizer");
-  return store_ != nullptr ? store_->Load(reader) : engine_->parameters().Load(reader);
+  const bool on_device = store_ == nullptr || (ranks_ != nullptr && ranks_->moved_in());
+  return on_device ? engine_->parameters().Load(reader) : store_->Load(reader);
 }
 
 Status DeviceTrainer::Health() const {

@@ -2,7 +2,8 @@
 //
 // Where the parameters are stepped here, nothing waits between Begin and Finish. Where a
 // ParameterStore steps them (other learners do, too), they stay on the host: each update's gradient
-// comes down, and the parameters go up again.
+// comes down, and the parameters go up again. Of a job of ranks whose devices reach each other the
+// parameters are stepped here, by the mean of all gradients (device_rank_steps.h).
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include "server/compute/device/device.h"
 #include "server/compute/device/device_memory.h"
 #include "server/device/device_engine.h"
+#include "server/device/device_rank_steps.h"
 #include "server/learn/batch_trainer.h"
 
 namespace murmurate {
@@ -65,6 +67,11 @@ class DeviceTrainer : public BatchTrainer {
   /// Keeps what there is on the host, where there is no room on the device any more.
   void GiveUp(Status failure, std::vector<float> parameters, SavedState state);
   bool Works() const { return failure_.ok() && device_->error().empty(); }
+  /// Of a rank, after the store's first BeginBatch.
+  void ChooseStepPlace();
+  StepPlace place() const;
+  bool steps_elsewhere() const { return place() == StepPlace::kElsewhere && !plan_->scores; }
+  bool steps_with_ranks() const { return place() == StepPlace::kRanks && !plan_->scores; }
   void StepElsewhere(BatchSums* sums);
   void FinishElsewhere(BatchSums* sums);
 
@@ -72,7 +79,8 @@ class DeviceTrainer : public BatchTrainer {
   AlgorithmSettings settings_;
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<ParameterStore> store_;
-  const std::string where_;  ///< "on NVIDIA H200"
+  std::unique_ptr<DeviceRankSteps> ranks_;  ///< null: no rank, or one that the store steps
+  const std::string where_;                 ///< "on NVIDIA H200"
   const DeviceArithmetic arithmetic_;
   std::unique_ptr<DeviceEngine> engine_;
   // After a Fit that failed, when there is no engine: why, and what was there before it.

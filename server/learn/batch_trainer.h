@@ -32,6 +32,7 @@ struct BatchSums {
   double norms = 0;           ///< of the gradients that stepped, before they were clipped, summed
   std::uint64_t version = 0;  ///< of the parameters it left
   ExchangeReport exchange = {};
+  bool left_out = false;  ///< nothing was learned: another rank stops
   /// The results found for each of the plan's rows (Algorithm::row_answers); valid until the next
   /// Begin.
   std::span<const float> row_answers = {};

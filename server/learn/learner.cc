@@ -197,7 +197,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps,
     visit_next([this](const TrainingBatch& next) { state_->trainer->Prefetch(next); });
   const BatchSums sums = state_->trainer->Finish();
   report.failure = state_->trainer->Health();
-  report.left_out = !report.failure.ok();
+  report.left_out = sums.left_out || !report.failure.ok();
   if (report.left_out) return report;
   state_->planner.Began(sums.begun);
   state_->row_answers = sums.row_answers;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/collective/plug_in.h"
+#include "server/parameters/rank_watch.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/no_signals.h"
@@ -39,6 +40,14 @@ class PlugIn : public Collective {
     if (done < 0) return Checked(done);
     return done != 0;
   }
+  Status Post(std::uint64_t number) override { return Checked(functions_.post(number)); }
+  Result<std::optional<PostedNumber>> NextPost() override {
+    PostedNumber posted;
+    const int came = functions_.next_post(&posted.rank, &posted.number);
+    if (came < 0) return Checked(came);
+    return came == 0 ? std::nullopt : std::optional(posted);
+  }
+  std::string host(int rank) const override { return functions_.host(rank); }
   Status Close() override { return Checked(functions_.close()); }
 
  private:
@@ -52,11 +61,8 @@ class PlugIn : public Collective {
 };
 
 Status NotThere(const std::string& name, const std::string& why) {
-  return ResourceError("parameters.collective = \"" + name + "\": " + why + "; " +
-                       (name == "nccl"
-                            ? "install NCCL, its CUDA toolkit, openmpi-bin and libopenmpi-dev"
-                            : "install openmpi-bin and libopenmpi-dev") +
-                       " and build murmurate again");
+  return ResourceError("parameters.collective = \"" + name + "\": " + why +
+                       "; install openmpi-bin and libopenmpi-dev and build murmurate again");
 }
 
 Result<void*> Load(const std::string& name) {
@@ -76,7 +82,7 @@ Result<void*> Load(const std::string& name) {
 }  // namespace
 
 Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted,
-                   std::int64_t patience_ns) {
+                   std::int64_t patience_ns, RankWatch* watch) {
   const std::int64_t begin_ns = MonotonicNs();
   std::int64_t end_ns = INT64_MAX;
   while (true) {
@@ -85,6 +91,7 @@ Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted,
     const std::int64_t waited_ns = MonotonicNs() - begin_ns;
     if (interrupted != nullptr && *interrupted) end_ns = std::min(end_ns, waited_ns + patience_ns);
     if (waited_ns >= end_ns) return false;
+    if (watch != nullptr) MURMURATE_RETURN_IF_ERROR(watch->Poll());
     if (waited_ns < kFullSpeedNs)
       std::this_thread::yield();
     else
@@ -93,9 +100,9 @@ Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted,
   }
 }
 
-Status Sum(Collective& collective, std::span<float> values) {
+Status Sum(Collective& collective, std::span<float> values, RankWatch* watch) {
   MURMURATE_RETURN_IF_ERROR(collective.BeginSum(values));
-  return Await(collective).status();
+  return Await(collective, nullptr, 0, watch).status();
 }
 
 Status Broadcast(Collective& collective, std::span<float> values, int root) {

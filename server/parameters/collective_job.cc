@@ -7,7 +7,14 @@
 namespace murmurate {
 
 CollectiveJob::CollectiveJob(std::unique_ptr<Collective> collective)
-    : collective_(std::move(collective)) {}
+    : collective_(std::move(collective)), watch_(collective_.get()) {}
+
+Status CollectiveJob::SumAll(std::span<float> values, const RankMeeting& meeting) {
+  watch_.Begin(meeting);
+  const Status status = Sum(*collective_, values, &watch_);
+  watch_.End();
+  return status;
+}
 
 bool CollectiveJob::Went(const Status& status) {
   if (failure_.ok()) failure_ = status;
@@ -22,12 +29,15 @@ CollectiveJob::Decision CollectiveJob::Vote(bool stop, const std::atomic<bool>* 
     stops_[0] = stop ? 1.0f : 0.0f;
     if (!Went(collective_->BeginSum(stops_))) return Decision::kFailed;
     voting_ = true;
+    watch_.Begin({.batch = batches_ + 1});
   }
-  const Result<bool> done = Await(*collective_, interrupted, patience_ns);
+  const Result<bool> done = Await(*collective_, interrupted, patience_ns, &watch_);
   if (!Went(done.status())) return Decision::kFailed;
   if (!*done) return Decision::kInterrupted;
   voting_ = false;
+  watch_.End();
   over_ = stops_[0] > 0.0f;
+  if (!over_) ++batches_;
   return over_ ? Decision::kOver : Decision::kNextBatch;
 }
 

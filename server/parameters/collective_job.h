@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "server/parameters/collective.h"
+#include "server/parameters/rank_watch.h"
 
 namespace murmurate {
 
@@ -33,6 +34,12 @@ class CollectiveJob {
   Collective& collective() { return *collective_; }
   int rank() const { return collective_->rank(); }
   int size() const { return collective_->size(); }
+  /// Of every wait for all ranks.
+  RankWatch& watch() { return watch_; }
+  /// A sum that all ranks meet at.
+  Status SumAll(std::span<float> values, const RankMeeting& meeting);
+  /// How many batches have been voted for.
+  std::uint64_t batches() const { return batches_; }
 
   enum class Decision {
     kNextBatch,
@@ -65,6 +72,8 @@ class CollectiveJob {
 
  private:
   const std::unique_ptr<Collective> collective_;
+  RankWatch watch_;
+  std::uint64_t batches_ = 0;
   std::array<float, 1> stops_{};
   bool voting_ = false, over_ = false;
   Status failure_;

@@ -12,6 +12,7 @@
 
 #include "server/parameters/local_store.h"
 #include "server/parameters/observation_sum.h"
+#include "server/parameters/processor_choice.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -85,16 +86,21 @@ struct CollectiveStore::State {
         callbacks(std::move(given_callbacks)),
         local(MakeOptimizer(given.optimizer, layout, {0, trained}), given.max_grad_norm),
         statistics(layout.statistics.count + (given.normalize_reward ? kMomentFloats : 0)),
-        sum(trained + kTurn) {}
+        sum(trained + kTurn),
+        processor(job, [this](LogLevel level, std::string_view line) {
+          if (!told && callbacks.log) callbacks.log(level, line);
+        }) {}
 
   Collective& collective() { return job->collective(); }
   bool Went(const Status& status);
-  bool Sums(std::span<float> values);
+  bool Sums(std::span<float> values, std::uint64_t step = RankMeeting::kEnd);
+  std::optional<AgreedBatch> Agree(float updates, double learning_rate);
   bool Start(std::span<float> parameters);
   bool SameModel();
   bool SumRound(double learning_rate, std::span<const float> gradient);
   double StepByMean(std::span<float> parameters);
   void MergeStatistics(std::span<float> parameters);
+  void TellOver();
   void Join();
   void Leave();
 
@@ -113,6 +119,8 @@ struct CollectiveStore::State {
   std::optional<Moments> all_returns;  ///< since PopReturns
   AlignedFloats staged;  ///< what to start the others with, when interrupted before the first batch
   bool started = false, told = false;
+  ProcessorChoice processor;
+  std::uint64_t step = 0;  ///< sums of gradients in this batch
   float own_rate = 0.0f;
   std::uint64_t rounds = 0;
   std::int64_t waited_ns = 0;
@@ -125,10 +133,10 @@ bool CollectiveStore::State::Went(const Status& status) {
   return false;
 }
 
-bool CollectiveStore::State::Sums(std::span<float> values) {
+bool CollectiveStore::State::Sums(std::span<float> values, std::uint64_t meeting) {
   if (!job->failure().ok()) return false;
   const std::int64_t begin_ns = MonotonicNs();
-  const Status status = Sum(collective(), values);
+  const Status status = job->SumAll(values, {job->batches(), meeting});
   waited_ns += MonotonicNs() - begin_ns;
   return Went(status);
 }
@@ -159,7 +167,32 @@ bool CollectiveStore::State::Start(std::span<float> parameters) {
                 own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset));
   if (statistics > layout.statistics.count && job->rank() == 0) all_returns.emplace();
   started = true;
-  return true;
+  return Went(processor.Choose());
+}
+
+/// Every rank tells how many updates it has, and one more than that, so that 0 is a rank that leaves the
+/// batch out.
+std::optional<AgreedBatch> CollectiveStore::State::Agree(float updates, double learning_rate) {
+  const auto rank = static_cast<std::size_t>(job->rank()),
+             size = static_cast<std::size_t>(job->size());
+  if (updates > 1.0f) own_rate = static_cast<float>(learning_rate);
+  std::vector<float> told_by_all(2 * size);
+  told_by_all[rank] = updates;
+  told_by_all[size + rank] = own_rate;
+  if (!Sums(told_by_all, 0)) return std::nullopt;
+  AgreedBatch agreed{.learning_rate = told_by_all[size]};
+  double rates = 0.0, active = 0.0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (told_by_all[i] == 0.0f) return std::nullopt;
+    agreed.updates = std::max(agreed.updates, static_cast<std::uint64_t>(told_by_all[i]) - 1);
+    if (told_by_all[i] == 1.0f) continue;
+    rates += told_by_all[size + i];
+    active += 1.0;
+  }
+  // Rank 0 may not have had a step yet.
+  if (agreed.learning_rate == 0.0 && active > 0.0) agreed.learning_rate = rates / active;
+  rounds += agreed.updates;
+  return agreed;
 }
 
 /// Sums the gradients into `sum`; an empty `gradient`: none from here. False: no rank had one.
@@ -172,7 +205,7 @@ bool CollectiveStore::State::SumRound(double learning_rate, std::span<const floa
   turn[kActive] = has ? 1.0f : 0.0f;
   turn[kRates] = has ? own_rate : 0.0f;
   turn[kFirstRate] = job->rank() == 0 ? own_rate : 0.0f;
-  if (!Sums(sum) || turn[kActive] == 0.0f) return false;
+  if (!Sums(sum, ++step) || turn[kActive] == 0.0f) return false;
   ++rounds;
   return true;
 }
@@ -210,9 +243,15 @@ void CollectiveStore::State::MergeStatistics(std::span<float> parameters) {
   if (statistics > count) all_returns = SumMoments(returned);
 }
 
+/// Tells that another rank wants to stop.
+void CollectiveStore::State::TellOver() {
+  if (!std::exchange(told, true) && callbacks.over) callbacks.over();
+}
+
 /// Takes part in a batch of the other ranks without steps of its own.
 void CollectiveStore::State::Join() {
   if (!started && !Start(staged)) return;
+  if (processor.joined()) return (void)Agree(0.0f, 0.0);
   while (SumRound(0.0, {})) continue;
   if (job->failure().ok()) MergeStatistics({});
 }
@@ -229,10 +268,31 @@ CollectiveStore::CollectiveStore(CollectiveJob* job, const CollectiveSettings& s
   if (s.layout.statistics.count > 0) s.own = AlignedFloats(s.layout.total);
   s.seen = AlignedFloats(s.statistics * static_cast<std::size_t>(s.job->size()));
   s.staged = AlignedFloats(s.layout.total);
+  job->watch().SayTo([log = s.callbacks.log](const std::string& sentence) {
+    if (log) log(LogLevel::kWarning, sentence);
+  });
 }
+
+void CollectiveStore::OfferProcessor(RankProcessor* processor, std::string why_not) {
+  state_->processor.Offer(processor, std::move(why_not));
+}
+
+bool CollectiveStore::steps_elsewhere() const { return state_->processor.joined(); }
+
+std::optional<AgreedBatch> CollectiveStore::AgreeOnBatch(std::uint64_t updates,
+                                                         double learning_rate) {
+  const auto agreed = state_->Agree(static_cast<float>(updates + 1), learning_rate);
+  if (!agreed) state_->TellOver();
+  return agreed;
+}
+
+RankWatch& CollectiveStore::watch() { return state_->job->watch(); }
+std::uint64_t CollectiveStore::batches() const { return state_->job->batches(); }
 
 CollectiveStore::~CollectiveStore() {
   state_->told = true;  // the learner that would be told goes, too
+  state_->processor.Offer(nullptr, "this rank has ended");
+  state_->job->watch().SayTo(nullptr);
   state_->job->AtTheEnd([state = state_] { state->Leave(); });
 }
 
@@ -242,11 +302,10 @@ bool CollectiveStore::BeginBatch(std::span<float> parameters) {
   const std::int64_t begin_ns = MonotonicNs();
   const auto decision = s.job->Vote(false, &s.interrupted, s.patience_ns);
   s.waited_ns += MonotonicNs() - begin_ns;
+  s.step = 0;
   if (decision == CollectiveJob::Decision::kNextBatch) return s.started || s.Start(parameters);
   if (decision == CollectiveJob::Decision::kFailed) (void)s.Went(s.job->failure());
-  if (decision == CollectiveJob::Decision::kOver && !std::exchange(s.told, true) &&
-      s.callbacks.over)
-    s.callbacks.over();
+  if (decision == CollectiveJob::Decision::kOver) s.TellOver();
   if (!s.started) std::copy(parameters.begin(), parameters.end(), s.staged.begin());
   return false;
 }
@@ -270,7 +329,7 @@ std::optional<Moments> CollectiveStore::PopReturns() {
 void CollectiveStore::EndBatch(std::span<float> parameters) {
   State& s = *state_;
   const auto local = parameters.first(s.trained);
-  while (s.SumRound(0.0, {})) s.StepByMean(local);
+  while (!s.processor.joined() && s.SumRound(0.0, {})) s.StepByMean(local);
   if (s.job->failure().ok()) s.MergeStatistics(parameters);
 }
 

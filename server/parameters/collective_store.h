@@ -16,6 +16,10 @@
 // With the same gradients, n ranks of a batch B each step as one learner does that sums n gradients
 // of B in the order of the ranks and divides by n, up to the order of the engine's sum.
 //
+// Where every rank has a processor that sums and steps by itself (rank_processor.h; a device), this
+// store has the borders alone: BeginBatch, and in place of Step and of joining others one AgreeOnBatch,
+// so that all have the same number of sums. A batch that a rank leaves out is left out by all.
+//
 // A mean that is not finite is left out on all ranks alike. The job learns one model. An engine
 // that fails (a rank died, and the launcher has not ended the job yet) goes to `failed` once; no
 // batch begins any more.
@@ -24,10 +28,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "murmurate/log.h"
 #include "server/parameters/collective_job.h"
 #include "server/parameters/optimizer.h"
 #include "server/parameters/parameter_store.h"
+#include "server/parameters/rank_processor.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
@@ -43,6 +51,13 @@ struct CollectiveSettings {
 struct CollectiveCallbacks {
   std::function<void()> over;          ///< another rank wanted to stop, so this one must
   std::function<void(Status)> failed;  ///< both at most once, on the learner's thread
+  LogCallback log = {};                ///< of who sums gradients, and of ranks that are missing
+};
+
+/// What all ranks do in a batch.
+struct AgreedBatch {
+  std::uint64_t updates = 0;  ///< of the rank that has the most
+  double learning_rate = 0.0;
 };
 
 class CollectiveStore : public ParameterStore {
@@ -53,6 +68,21 @@ class CollectiveStore : public ParameterStore {
   /// Waits for no rank. What the others may still want of this rank, up to the next border, is done
   /// in CollectiveJob::Leave, when this process holds nothing any more.
   ~CollectiveStore() override;
+
+  CollectiveStore* collective() override { return this; }
+
+  /// Before the first batch: what steps in place of this store if each rank has such a processor. It
+  /// must outlive the store. `why_not`, unless empty: there is none, as this sentence says.
+  void OfferProcessor(RankProcessor* processor, std::string why_not);
+  /// After the first BeginBatch: whether that is so. The processor begins with the parameters that
+  /// BeginBatch left and with the optimizer that Save gives.
+  bool steps_elsewhere() const;
+  /// Then, in place of Step, after BeginBatch; `updates`: of this rank, each with a sum. Nothing: the
+  /// batch is left out, on all ranks.
+  std::optional<AgreedBatch> AgreeOnBatch(std::uint64_t updates, double learning_rate);
+  /// Of waits for all ranks; the processor's have Begin and End around them.
+  RankWatch& watch();
+  std::uint64_t batches() const;  ///< CollectiveJob's
 
   bool BeginBatch(std::span<float> parameters) override;
   double Step(double learning_rate, std::span<const float> gradient,

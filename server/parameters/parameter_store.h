@@ -27,9 +27,14 @@ struct ExchangeReport {
   double rate_factor = 1.0;    ///< by which the store multiplies the learning rate
 };
 
+class CollectiveStore;
+
 class ParameterStore {
  public:
   virtual ~ParameterStore() = default;
+
+  /// This store, where it is that of a job of ranks; else null.
+  virtual CollectiveStore* collective() { return nullptr; }
 
   /// Called before the first Step of a batch; `parameters`: the whole block. False when there are
   /// no parameters to learn with yet, and this batch must be left out (it was interrupted).

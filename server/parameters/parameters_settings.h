@@ -15,8 +15,10 @@ template <typename S>
 class Keys;
 
 struct ParametersSettings {
-  std::string mode = "local";  ///< or "server": this learner is a worker of the shards
-  std::string collective;      ///< "mpi" or "nccl": this learner is a rank of a job; "": it is none
+  std::string mode = "local";     ///< or "server": this learner is a worker of the shards
+  std::string collective;         ///< "mpi": this learner is a rank of a job; "": it is none
+  double rank_warning_s = 30.0;   ///< of a job: a rank that does not come is named after this
+  double rank_timeout_s = 600.0;  ///< and the job given up after this; 0: never
   RuleName rule = RuleName::kSync;
   HogwildSettings threads;       ///< of a learner under rule = "hogwild"
   std::optional<PushForm> form;  ///< unset: the rule's; so are those below

@@ -94,9 +94,10 @@ TEST(CudaPlugIn, WithoutADriverSaysSo) {
 
 TEST(CudaPlugIn, NamesEachLibraryWithItsPlaceOrHowToGetIt) {
   const DeviceSurvey survey = Survey();
-  ASSERT_EQ(survey.libraries.size(), 2u);
+  ASSERT_EQ(survey.libraries.size(), 3u);
   EXPECT_EQ(survey.libraries[0].name, "cuBLASLt");
   EXPECT_EQ(survey.libraries[1].name, "cuDNN");
+  EXPECT_EQ(survey.libraries[2].name, "NCCL");
   for (const DeviceLibrary& library : survey.libraries) {
     if (library.path.empty()) {
       EXPECT_THAT(library.missing, HasSubstr("pip install nvidia-"));

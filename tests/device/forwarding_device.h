@@ -14,6 +14,7 @@ class ForwardingDevice : public Device {
 
   DeviceDescription description() override { return device_->description(); }
   std::string error() const override { return device_->error(); }
+  RankSums* rank_sums() override { return device_->rank_sums(); }
   void* Allocate(std::size_t bytes) override { return device_->Allocate(bytes); }
   void Free(void* memory) override { device_->Free(memory); }
   std::byte* AllocatePinned(std::size_t bytes) override { return device_->AllocatePinned(bytes); }

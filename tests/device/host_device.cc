@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "shared/core/check.h"
@@ -56,13 +57,24 @@ DeviceDescription HostDevice::description() {
 bool HostDevice::Begin() {
   if (!error_.empty()) return false;
   if (calls_left_ == 0) {
-    error_ = "host device: the device was lost";
-    queues_.Clear();
+    Fail("host device: the device was lost");
     return false;
   }
   if (calls_left_ > 0) --calls_left_;
   ++calls_;
   return true;
+}
+
+void HostDevice::Fail(const std::string& why) {
+  error_ = why;
+  queues_.Clear();
+}
+
+void HostDevice::EnqueueWhenReady(Stream stream, const void* memory, std::size_t bytes,
+                                  DeviceWork work) {
+  if (!Begin()) return;
+  CheckDevice(memory, bytes, "a sum over ranks is of memory of the device");
+  Enqueue(stream, std::move(work));
 }
 
 void HostDevice::Enqueue(Stream stream, DeviceWork work) {
@@ -191,11 +203,8 @@ void HostDevice::WaitFor(Stream stream, DeviceEvent event) {
 }
 
 bool HostDevice::Reached(DeviceEvent event) {
-  if (seed_ < 2) {
-    Finish();
-  } else {
-    const OpenMemory open(&memory_);
-    queues_.DoOne();
+  const OpenMemory open(&memory_);
+  while (queues_.DoOne() && seed_ < 2) {
   }
   return queues_.Reached(event);
 }
@@ -203,15 +212,18 @@ bool HostDevice::Reached(DeviceEvent event) {
 void HostDevice::Await(DeviceEvent event) {
   if (queues_.Reached(event)) return;
   const OpenMemory open(&memory_);
-  while (!queues_.Reached(event) && queues_.DoOne()) {
-  }
+  while (!queues_.Reached(event) && !queues_.empty()) DoOneOrYield();
 }
 
 void HostDevice::Finish() {
   if (queues_.empty()) return;
   const OpenMemory open(&memory_);
-  while (queues_.DoOne()) {
-  }
+  while (!queues_.empty()) DoOneOrYield();
+}
+
+/// Other ranks may have to do theirs first.
+void HostDevice::DoOneOrYield() {
+  if (!queues_.DoOne()) std::this_thread::yield();
 }
 
 void HostDevice::BeginGraph(Stream stream) { graphs_.Begin(stream); }
@@ -227,7 +239,12 @@ void HostDevice::Replay(Stream stream, DeviceGraph graph) {
   MURMURATE_CHECK(!graphs_.Records(stream), "a graph is not part of another");
   if (!Begin()) return;
   const std::shared_ptr<const HostGraphs::Graph> found = graphs_.Find(graph);
-  for (const DeviceWork& work : *found) queues_.Enqueue(stream, [found, &work] { work(); });
+  for (const DeviceWork& work : *found) {
+    if (work.ready)
+      queues_.Enqueue(stream, work);
+    else
+      queues_.Enqueue(stream, [found, &work] { work.run(); });
+  }
 }
 
 void HostDevice::DropGraph(DeviceGraph graph) {

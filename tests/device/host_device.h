@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "server/compute/device/device.h"
+#include "server/compute/device/rank_sums.h"
 #include "tests/device/host_graphs.h"
 #include "tests/device/host_memory.h"
 #include "tests/device/host_mutation.h"
@@ -48,6 +49,7 @@ class HostDevice : public Device {
 
   DeviceDescription description() override;
   std::string error() const override { return error_; }
+  RankSums* rank_sums() override { return rank_sums_.get(); }
 
   void* Allocate(std::size_t bytes) override;
   void Free(void* memory) override;
@@ -79,6 +81,12 @@ class HostDevice : public Device {
   void Finish();
   /// Blocks of device memory that have not been freed.
   std::size_t blocks() const { return memory_.blocks(); }
+  /// Sums over ranks (host_ranks.h).
+  void GiveRankSums(std::unique_ptr<RankSums> sums) { rank_sums_ = std::move(sums); }
+  /// Enqueues work on memory of the device.
+  void EnqueueWhenReady(Stream stream, const void* memory, std::size_t bytes, DeviceWork work);
+  /// The device is lost, as `why` says.
+  void Fail(const std::string& why);
   /// Calls so far that enqueued something, or recorded it into a graph.
   std::uint64_t calls() const { return calls_; }
 
@@ -90,6 +98,7 @@ class HostDevice : public Device {
   /// Counts a call; false: the device is lost.
   bool Begin();
   void Enqueue(Stream stream, DeviceWork work);
+  void DoOneOrYield();
   void RunKernel(KernelId kernel, const Grid& grid, const void* call);
   /// Aborts with the sentence unless the memory is the device's.
   void CheckDevice(const void* memory, std::size_t bytes, const char* what) const;
@@ -105,6 +114,7 @@ class HostDevice : public Device {
   StreamQueues queues_;
   HostMutation mutation_ = HostMutation::OfEnvironment();
   HostGraphs graphs_;
+  std::unique_ptr<RankSums> rank_sums_;
   std::string error_;
   std::uint64_t calls_ = 0;
   std::int64_t calls_left_ = -1;  ///< until the device is lost; -1: it never is

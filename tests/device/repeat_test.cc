@@ -5,33 +5,13 @@
 #include "server/learn/batch_planner.h"
 #include "server/learn/rates.h"
 #include "server/network/actor_critic.h"
-#include "tests/device/forwarding_device.h"
 #include "tests/device/held_memory.h"
 #include "tests/device/random_batch.h"
 #include "tests/device/test_device.h"
+#include "tests/device/without_graphs.h"
 
 namespace murmurate {
 namespace {
-
-/// What would be recorded is enqueued each time.
-class WithoutGraphs : public ForwardingDevice {
- public:
-  explicit WithoutGraphs(std::shared_ptr<Device> device)
-      : ForwardingDevice(device.get()), device_(std::move(device)) {}
-
-  void BeginGraph(Stream) override { records_ = true; }
-  DeviceGraph EndGraph(Stream) override {
-    records_ = false;
-    return -1;
-  }
-
- protected:
-  bool Passes() override { return !records_; }
-
- private:
-  const std::shared_ptr<Device> device_;
-  bool records_ = false;
-};
 
 std::vector<ModelSpec> SmallModels() {
   std::vector<ModelSpec> models;

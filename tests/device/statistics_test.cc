@@ -100,7 +100,8 @@ std::vector<float> UpdateOnDevice(const ModelSpec& spec, const ObservedBatch& ba
   const float* const observation = blocks.Put(batch.observation);
   const float* const weight = blocks.Put(batch.weight);
   for (int i = 0; i < times; ++i)
-    statistics.EnqueueUpdate(blocks.device(), Stream::kMain, plan, observation, weight, parameters);
+    statistics.EnqueueUpdate(blocks.device(), Stream::kMain, plan, observation, weight,
+                             parameters + ParameterLayout(spec).statistics.offset);
   return blocks.Read(parameters, first.size());
 }
 

@@ -30,8 +30,10 @@ void StreamQueues::Record(Stream stream, DeviceEvent event) {
 }
 
 void StreamQueues::WaitFor(Stream stream, DeviceEvent event) {
-  QueueOf(stream).push_back(
-      {.number = ++enqueued_, .work = [] {}, .waits_for = event, .record = EventOf(event).records});
+  QueueOf(stream).push_back({.number = ++enqueued_,
+                             .work = DeviceWork([] {}),
+                             .waits_for = event,
+                             .record = EventOf(event).records});
 }
 
 bool StreamQueues::Reached(DeviceEvent event) const {
@@ -44,13 +46,18 @@ bool StreamQueues::empty() const {
                      [](const Queue& queue) { return queue.empty(); });
 }
 
-bool StreamQueues::Blocked(const Piece& piece) const {
-  return piece.waits_for >= 0 &&
-         events_[static_cast<std::size_t>(piece.waits_for)].reached < piece.record;
+bool StreamQueues::Blocked(const Piece& piece) {
+  if (piece.waits_for >= 0 &&
+      events_[static_cast<std::size_t>(piece.waits_for)].reached < piece.record)
+    return true;
+  const bool unready = piece.work.ready && !piece.work.ready();
+  unready_ |= unready;
+  return unready;
 }
 
 StreamQueues::Queue* StreamQueues::Choose() {
   Queue* best = nullptr;
+  unready_ = false;
   for (Queue& queue : queues_) {
     if (queue.empty() || Blocked(queue.front())) continue;
     if (best == nullptr || !Prefers(*best, queue)) best = &queue;
@@ -66,12 +73,12 @@ bool StreamQueues::Prefers(const Queue& one, const Queue& other) {
 
 bool StreamQueues::DoOne() {
   Queue* const queue = Choose();
-  MURMURATE_CHECK(queue != nullptr || empty(),
+  MURMURATE_CHECK(queue != nullptr || empty() || unready_,
                   "an event was recorded before a stream waits for it");
   if (queue == nullptr) return false;
   const DeviceWork work = std::move(queue->front().work);
   queue->pop_front();
-  work();
+  work.run();
   return true;
 }
 

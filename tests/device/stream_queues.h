@@ -3,18 +3,28 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "server/compute/device/device.h"
 
 namespace murmurate {
 
-using DeviceWork = std::function<void()>;
+struct DeviceWork {
+  template <typename Run>
+  requires std::invocable<Run&> DeviceWork(Run work) : run(std::move(work)) {}
+  DeviceWork(std::function<bool()> begin, std::function<void()> work)
+      : ready(std::move(begin)), run(std::move(work)) {}
+
+  std::function<bool()> ready;  ///< asked again and again when it is the first; null: it is
+  std::function<void()> run;
+};
 
 class StreamQueues {
  public:
@@ -29,7 +39,7 @@ class StreamQueues {
   bool Reached(DeviceEvent event) const;
 
   bool empty() const;
-  /// Does a piece of work; false: there is none.
+  /// Does a piece of work; false: there is none, or (unless empty) none that is ready.
   bool DoOne();
   /// Forgets all work; every event is reached.
   void Clear();
@@ -48,7 +58,7 @@ class StreamQueues {
 
   Queue& QueueOf(Stream stream) { return queues_[static_cast<std::size_t>(stream)]; }
   Event& EventOf(DeviceEvent event);
-  bool Blocked(const Piece& piece) const;
+  bool Blocked(const Piece& piece);
   /// The stream whose first piece is next.
   Queue* Choose();
   bool Prefers(const Queue& one, const Queue& other);
@@ -56,6 +66,7 @@ class StreamQueues {
   const std::uint64_t seed_;
   std::mt19937_64 random_;
   std::uint64_t enqueued_ = 0;
+  bool unready_ = false;  ///< the last Choose found work that is not ready
   std::array<Queue, kStreams> queues_;
   std::vector<Event> events_;
 };

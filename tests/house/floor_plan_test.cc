@@ -96,8 +96,8 @@ const std::map<std::string, Rooms>& Libraries() {
       {"mosquitto.h", {"server/stream"}},
       {"mqtt_protocol.h", {"server/stream"}},
       {"mpi.h", {"server/collective"}},
-      {"nccl.h", {"server/collective"}},
-      {"cuda_runtime", {"server/collective", "server/compute/device"}},
+      {"nccl.h", {"server/compute/device"}},
+      {"cuda_runtime", {"server/compute/device"}},
       {"cublasLt.h", {"server/compute/device"}},
       {"cudnn", {"server/compute/device"}},
   };

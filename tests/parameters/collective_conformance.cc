@@ -1,5 +1,6 @@
 #include "tests/parameters/collective_conformance.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -47,6 +48,28 @@ std::string WrongText(Collective& collective) {
   return *received == text ? "" : "a text did not arrive";
 }
 
+/// Each rank tells all others a number, beside sums.
+std::string LostPost(Collective& collective) {
+  const auto size = static_cast<std::size_t>(collective.size());
+  const auto own = static_cast<std::uint64_t>(collective.rank());
+  if (const Status status = collective.Post(100 + own); !status.ok()) return status.message();
+  std::vector<bool> heard(size);
+  for (int looks = 0; looks < 100'000; ++looks) {
+    std::vector<float> values(1);
+    if (const Status status = Sum(collective, values); !status.ok()) return status.message();
+    const auto post = collective.NextPost();
+    if (!post.ok()) return post.status().message();
+    if (*post && (*post)->number != 100 + static_cast<std::uint64_t>((*post)->rank))
+      return "a number came from another rank than the one that it names";
+    if (*post) heard[static_cast<std::size_t>((*post)->rank)] = true;
+    values[0] = static_cast<float>(std::count(heard.begin(), heard.end(), true));
+    if (const Status status = Sum(collective, values); !status.ok()) return status.message();
+    if (values[0] == static_cast<float>(size * (size - 1))) break;
+    if (looks == 99'999) return "a number did not come";
+  }
+  return collective.host(collective.rank()).empty() ? "a rank's host has no name" : "";
+}
+
 /// A wait that was given up leaves the operation as it was.
 std::string LostByGivingUp(Collective& collective) {
   const std::atomic<bool> interrupted{true};
@@ -74,6 +97,7 @@ std::string BrokenPromise(Collective& collective) {
   for (int root = 0; root < collective.size(); ++root)
     if (const std::string wrong = WrongBroadcast(collective, root); !wrong.empty()) return wrong;
   if (const std::string wrong = WrongText(collective); !wrong.empty()) return wrong;
+  if (const std::string lost = LostPost(collective); !lost.empty()) return lost;
   return LostByGivingUp(collective);
 }
 

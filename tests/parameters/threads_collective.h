@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,6 +17,7 @@ class ThreadsCollective : public Collective {
   static std::vector<std::unique_ptr<Collective>> Make(int size) {
     auto meeting = std::make_shared<Meeting>();
     meeting->values.resize(static_cast<std::size_t>(size));
+    meeting->posts.resize(meeting->values.size());
     std::vector<std::unique_ptr<Collective>> ranks;
     for (int rank = 0; rank < size; ++rank)
       ranks.push_back(std::unique_ptr<Collective>(new ThreadsCollective(rank, meeting)));
@@ -32,6 +34,25 @@ class ThreadsCollective : public Collective {
     return meeting_->round > mine_;
   }
   Status Close() override { return {}; }
+
+  Status Post(std::uint64_t number) override {
+    const std::lock_guard lock(meeting_->mutex);
+    for (int to = 0; to < size(); ++to)
+      if (to != rank_) meeting_->posts[static_cast<std::size_t>(to)].push_back({rank_, number});
+    return {};
+  }
+  Result<std::optional<PostedNumber>> NextPost() override {
+    const std::lock_guard lock(meeting_->mutex);
+    auto& posts = meeting_->posts[static_cast<std::size_t>(rank_)];
+    std::optional<PostedNumber> next;
+    if (posts.empty()) return next;
+    next = posts.front();
+    posts.pop_front();
+    return next;
+  }
+  std::string host(int rank) const override {
+    return std::string(1, static_cast<char>('a' + rank));
+  }
 
   /// Ranks that have begun what the others have not.
   int arrived() const {
@@ -50,7 +71,8 @@ class ThreadsCollective : public Collective {
     std::mutex mutex;
     std::vector<std::span<float>> values;
     std::vector<float> result;
-    std::size_t count = 0;  ///< and `root`: of the operation under way
+    std::vector<std::deque<PostedNumber>> posts;  ///< to each rank
+    std::size_t count = 0;                        ///< and `root`: of the operation under way
     int arrived = 0, root = -1;
     std::uint64_t round = 0;
     bool broken = false;

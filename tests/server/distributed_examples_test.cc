@@ -31,19 +31,31 @@ constexpr double kParabola = 0.0889 / 4;
 /// Who guesses one of ten classes has a loss of log 10 = 2.303.
 constexpr double kDigits = 2.303 / 4;
 
-const Example kExamples[] = {
-    {"single", 80, kParabola},         {"one-server-one-worker", 80, kParabola},
-    {"asgd", 320, kParabola},          {"downpour", 320, kParabola},
-    {"downpour-easy", 520, kParabola}, {"agn", 920, kParabola},
-    {"adag", 920, kParabola},          {"dynsgd", 320, kParabola},
-    {"sync", 200, kParabola},          {"sync-backup", 200, kParabola},
-    {"sync-rates", 200, kParabola},    {"sagn", 320, kParabola},
-    {"easgd", 1040, kParabola},        {"aeasgd", 1040, kParabola},
-    {"aeamsgd", 480, kParabola},       {"overlap", 320, kParabola},
-    {"local-steps", 400, kParabola},   {"several-servers", 12, kDigits},
-    {"digits-single", 5, kDigits},     {"digits-sync", 12, kDigits},
-    {"digits-agn", 32, kDigits},       {"digits-aeasgd", 20, kDigits},
-    {"hogwild", 80, kParabola},        {"digits-hogwild", 5, kDigits}};
+const Example kExamples[] = {{"single", 80, kParabola},
+                             {"one-server-one-worker", 80, kParabola},
+                             {"asgd", 320, kParabola},
+                             {"downpour", 320, kParabola},
+                             {"downpour-easy", 520, kParabola},
+                             {"agn", 920, kParabola},
+                             {"adag", 920, kParabola},
+                             {"dynsgd", 320, kParabola},
+                             {"sync", 200, kParabola},
+                             {"sync-backup", 200, kParabola},
+                             {"sync-rates", 200, kParabola},
+                             {"sagn", 320, kParabola},
+                             {"easgd", 1040, kParabola},
+                             {"aeasgd", 1040, kParabola},
+                             {"aeamsgd", 480, kParabola},
+                             {"overlap", 320, kParabola},
+                             {"local-steps", 400, kParabola},
+                             {"several-servers", 12, kDigits},
+                             {"digits-single", 5, kDigits},
+                             {"digits-sync", 12, kDigits},
+                             {"digits-agn", 32, kDigits},
+                             {"digits-aeasgd", 20, kDigits},
+                             {"asynchronous-towers", 6, kDigits},
+                             {"hogwild", 80, kParabola},
+                             {"digits-hogwild", 5, kDigits}};
 
 /// The last number of a column of a progress.csv; NaN where it has none.
 double LastOf(const std::string& csv, const std::string& column) {
@@ -97,6 +109,14 @@ class DistributedExamples : public testing::Test {
   static Workplace* place_;
 };
 
+/// A script of the folder; what it prints goes to NAME.txt.
+int RunScript(const std::string& place, const std::string& name, const std::string& arguments) {
+  const std::string command = "cd \"" + place + "\" && MURMURATE=\"" + MURMURATE_EXECUTABLE +
+                              "\" \"" + (kTour / (name + ".sh")).string() + "\" " + arguments +
+                              " >" + name + ".txt 2>&1";
+  return std::system(command.c_str());
+}
+
 Workplace* DistributedExamples::place_ = nullptr;
 
 class EachDistributedExample : public DistributedExamples,
@@ -121,10 +141,8 @@ TEST_F(DistributedExamples, OneWorkerOfOneShardLearnsTheBitsOfNone) {
 }
 
 TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
-  const std::string command = "cd \"" + place_->path() + "\" && MURMURATE=\"" +
-                              MURMURATE_EXECUTABLE + "\" \"" + (kTour / "sync-rates.sh").string() +
-                              "\" --set data.passes=160 >sync-rates.txt 2>&1";
-  ASSERT_EQ(std::system(command.c_str()), 0) << place_->Read("sync-rates.txt");
+  ASSERT_EQ(RunScript(place_->path(), "sync-rates", "--set data.passes=160"), 0)
+      << place_->Read("sync-rates.txt");
   for (const char* worker : {"0", "1", "2", "3"}) {
     const std::string csv =
         place_->Read(std::string("runs/sync-rates-learner-") + worker + "/progress.csv");
@@ -134,6 +152,36 @@ TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
             0.2);
   EXPECT_EQ(LastOf(place_->Read("runs/sync-rates-learner-3/progress.csv"), "train/learning_rate"),
             0.025);
+  EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+}
+
+TEST_F(DistributedExamples, AveragedTowersEndByThemselvesWithTheSameLoss) {
+  if (std::system("command -v mpirun >/dev/null") != 0) GTEST_SKIP() << "mpirun is not installed";
+  for (const auto& [name, value] : {std::pair("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                                    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                    {"OMPI_MCA_btl", "self,vader"},
+                                    {"OMPI_MCA_oob_tcp_if_include", "lo"},
+                                    {"LSAN_OPTIONS", "detect_leaks=0"}})
+    setenv(name, value, 0);
+  ASSERT_EQ(RunScript(place_->path(), "averaged-towers", "--set data.passes=5"), 0)
+      << place_->Read("averaged-towers.txt");
+  EXPECT_THAT(place_->Read("averaged-towers.txt"), testing::HasSubstr("Done: "));
+  const std::string first = place_->Read("runs/averaged-towers/progress.csv");
+  const std::string second = place_->Read("runs/averaged-towers/learner-1/progress.csv");
+  EXPECT_LT(LastOf(first, "train/loss"), kDigits);
+  EXPECT_EQ(LastOf(second, "train/updates"), LastOf(first, "train/updates"));
+  EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+}
+
+TEST_F(DistributedExamples, AsynchronousTowersStartedOneByOneEndByThemselves) {
+  ASSERT_EQ(RunScript(place_->path(), "asynchronous-towers", "--set data.passes=6"), 0)
+      << place_->Read("asynchronous-towers.txt");
+  for (const char* tower : {"0", "1"})
+    EXPECT_LT(LastOf(place_->Read(std::string("runs/asynchronous-towers-learner-") + tower +
+                                  "/progress.csv"),
+                     "train/loss"),
+              kDigits)
+        << tower;
   EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
 }
 
@@ -228,8 +276,9 @@ TEST(DistributedExamplesAlone, AShardAndLearnersStartedOneByOne) {
 
 TEST(DistributedExamplesList, HasEveryConfigOfTheFolder) {
   // Those of parabola_test.cc, outside_actors_test.cc and collective_test.cc among them.
-  std::vector<std::string> listed{"cartpole", "slow-games",    "mpi",          "mpi-cartpole",
-                                  "parabola", "parabola-sync", "parabola-mpi", "outside-actors"},
+  std::vector<std::string> listed{"cartpole",     "slow-games",     "mpi",
+                                  "mpi-cartpole", "parabola",       "parabola-sync",
+                                  "parabola-mpi", "outside-actors", "averaged-towers"},
       there;
   for (const Example& example : kExamples) listed.push_back(example.name);
   for (const auto& entry : fs::directory_iterator(kTour))

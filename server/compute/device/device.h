@@ -104,9 +104,14 @@ struct ConvolutionCall {
   void* output = nullptr;                        ///< [images][out height][out width][filters]
 };
 
+class RankSums;
+
 class Device {
  public:
   virtual ~Device() = default;
+
+  /// Sums over the devices of other processes (rank_sums.h); null: this device has none.
+  virtual RankSums* rank_sums() { return nullptr; }
 
   virtual DeviceDescription description() = 0;
   /// What failed, once something has; empty: nothing.

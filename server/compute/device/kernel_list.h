@@ -27,6 +27,9 @@
   X(StepParameters)                 \
   X(ShortenStep)                    \
   X(FillNumbers)                    \
+  X(ShareGradient)                  \
+  X(CountOwnNorms)                  \
+  X(DivideByRanks)                  \
   X(SumObservations)                \
   X(SquareObservations)             \
   X(MergeObservations)              \

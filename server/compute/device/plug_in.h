@@ -27,8 +27,9 @@ struct DeviceRequest {
   std::shared_ptr<AlgorithmChoices> choices = nullptr;
 };
 
-// Libraries that the plug-in opens when they are first needed, for Multiply and for Convolve.
-inline constexpr char kProductLibrary[] = "cuBLASLt", kConvolutionLibrary[] = "cuDNN";
+// Libraries that the plug-in opens when they are first needed, for Multiply, Convolve and RankSums.
+inline constexpr char kProductLibrary[] = "cuBLASLt", kConvolutionLibrary[] = "cuDNN",
+                      kSumLibrary[] = "NCCL";
 
 struct DeviceLibrary {
   std::string name;          ///< "cuBLASLt"

@@ -21,6 +21,7 @@ struct TrainingControl {
   std::uint32_t pass;     ///< the present one, from 0; its last kernel (head or loss) ends it
   std::uint32_t stopped;  ///< 1: the batch was left; what follows changes nothing
   std::uint32_t finite;   ///< the gradient of this update is
+  std::uint32_t adds;     ///< of a rank: its gradient is part of this update's mean: 1
   double norm;            ///< of this update's gradient, before it is clipped
   double part_norms[2];   ///< of the policy's parameters, of the value's own
   std::uint64_t begun, updates, skipped;

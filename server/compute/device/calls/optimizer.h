@@ -37,7 +37,8 @@ struct GradientNormCall {
   TrainingControl* control;
   const float* gradient;
   std::size_t count, value_begin;
-  double* parts;  ///< [blocks][2]
+  double* parts;        ///< [blocks][2]
+  const float* joined;  ///< of ranks: how many have a gradient; null: this learner is no rank
 };
 
 /// The gradient's norms, from them what the step is to be, and the step. Every block adds up the
@@ -48,7 +49,8 @@ struct StepParametersCall {
   const double* parts;
   int part_count;
   int norm_sums;  ///< the first of the two places of TrainingControl::sums for part_norms; -1: none
-  StepNumbers* step;  ///< for what comes after
+  const float* joined;  ///< as above; what other ranks step alone is not counted in the control
+  StepNumbers* step;    ///< for what comes after
   OptimizerNumbers numbers;
   std::size_t count;
   const float* gradient;

@@ -29,10 +29,9 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const DeviceRequest& reques
 }
 
 CudaDevice::CudaDevice(const DeviceRequest& request)
-    : index_(request.index),
-      precision_(request.precision),
-      deterministic_(request.deterministic),
-      choices_(request.choices) {}
+    : request_(request), ranks_(MakeCudaRanks(request_.index, &fault_, [this](Stream stream) {
+        return QueueOf(stream);
+      })) {}
 
 Status CudaDevice::MakeStreams() {
   for (cudaStream_t& stream : streams_) {
@@ -54,19 +53,20 @@ Status CudaDevice::LoadKernels() {
 }
 
 CudaDevice::~CudaDevice() {
-  cudaSetDevice(index_);
+  cudaSetDevice(request_.index);
   cudaDeviceSynchronize();
   convolutions_.reset();
   products_.reset();
   for (cudaGraphExec_t graph : graphs_)
     if (graph != nullptr) cudaGraphExecDestroy(graph);
+  ranks_.reset();  // which graphs have sums of
   for (cudaEvent_t event : events_) cudaEventDestroy(event);
   for (cudaStream_t stream : streams_)
     if (stream != nullptr) cudaStreamDestroy(stream);
 }
 
 bool CudaDevice::Enter() {
-  return fault_.ok() && fault_.Check(cudaSetDevice(index_), "it was chosen");
+  return fault_.ok() && fault_.Check(cudaSetDevice(request_.index), "it was chosen");
 }
 
 CudaQueue CudaDevice::QueueOf(Stream stream) const {
@@ -77,27 +77,28 @@ CudaQueue CudaDevice::QueueOf(Stream stream) const {
 }
 
 CudaTuning CudaDevice::Tuning() {
-  const char* const precision = precision_ == DevicePrecision::kFp32   ? "fp32"
-                                : precision_ == DevicePrecision::kTf32 ? "tf32"
+  const char* const precision = request_.precision == DevicePrecision::kFp32   ? "fp32"
+                                : request_.precision == DevicePrecision::kTf32 ? "tf32"
                                                                        : "bf16";
   return {
-      .choices = choices_,
-      .device = description().name + ", " + precision + (deterministic_ ? ", deterministic" : "")};
+      .choices = request_.choices,
+      .device = description().name + ", " + precision + (request_.deterministic ? ", deterministic" : "")};
 }
 
 DeviceDescription CudaDevice::description() {
   DeviceDescription description{.driver = DriverVersion(),
                                 .libraries = "CUDA " + CudaVersionText(CUDART_VERSION),
-                                .arithmetic = {.precision = precision_}};
+                                .arithmetic = {.precision = request_.precision}};
   if (products_ != nullptr) description.libraries += ", cuBLASLt " + products_->version();
   if (convolutions_ != nullptr) description.libraries += ", cuDNN " + convolutions_->version();
   cudaDeviceProp properties{};
-  if (!Enter() || cudaGetDeviceProperties(&properties, index_) != cudaSuccess) return description;
+  if (!Enter() || cudaGetDeviceProperties(&properties, request_.index) != cudaSuccess)
+    return description;
   description.name = properties.name;
   description.multiprocessors = properties.multiProcessorCount;
   cudaMemGetInfo(&description.free_bytes, &description.memory_bytes);
   constexpr int kLowestOfBf16 = 8;  // Ampere
-  if (precision_ == DevicePrecision::kBf16 && properties.major >= kLowestOfBf16)
+  if (request_.precision == DevicePrecision::kBf16 && properties.major >= kLowestOfBf16)
     description.arithmetic.pictures = ElementType::kBf16;
   return description;
 }
@@ -121,7 +122,7 @@ void CudaDevice::Free(void* memory) {
 
 std::byte* CudaDevice::AllocatePinned(std::size_t bytes) {
   void* memory = nullptr;
-  if (bytes == 0 || cudaSetDevice(index_) != cudaSuccess ||
+  if (bytes == 0 || cudaSetDevice(request_.index) != cudaSuccess ||
       cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) != cudaSuccess) {
     (void)cudaGetLastError();
     return nullptr;
@@ -131,7 +132,7 @@ std::byte* CudaDevice::AllocatePinned(std::size_t bytes) {
 
 void CudaDevice::FreePinned(std::byte* memory) {
   if (memory == nullptr) return;
-  if (cudaSetDevice(index_) != cudaSuccess || cudaFreeHost(memory) != cudaSuccess)
+  if (cudaSetDevice(request_.index) != cudaSuccess || cudaFreeHost(memory) != cudaSuccess)
     (void)cudaGetLastError();  // of a device that has failed it is freed as the process ends
 }
 
@@ -175,7 +176,7 @@ void CudaDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
   if (!Enter()) return;
   if (products_ == nullptr) {
-    auto opened = CudaProducts::Open(precision_, deterministic_, Tuning());
+    auto opened = CudaProducts::Open(request_.precision, request_.deterministic, Tuning());
     if (!opened.ok()) return fault_.Set(opened.status().message());
     products_ = *std::move(opened);
   }
@@ -186,7 +187,7 @@ void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
 void CudaDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   if (!Enter()) return;
   if (convolutions_ == nullptr) {
-    auto opened = CudaConvolutions::Open(precision_, deterministic_, Tuning());
+    auto opened = CudaConvolutions::Open(request_.precision, request_.deterministic, Tuning());
     if (!opened.ok()) return fault_.Set(opened.status().message());
     convolutions_ = *std::move(opened);
   }

@@ -1,6 +1,6 @@
 // CudaDevice: a Device on an NVIDIA GPU. Streams do not wait for one another or for the default stream
 // of other code; events sleep, they do not spin. Kernels are loaded as the device is opened, cuBLASLt
-// with the first product, cuDNN with the first convolution.
+// with the first product, cuDNN with the first convolution, NCCL for a job of ranks.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,6 +14,7 @@
 #include "server/compute/device/cuda/cuda_convolutions.h"
 #include "server/compute/device/cuda/cuda_fault.h"
 #include "server/compute/device/cuda/cuda_products.h"
+#include "server/compute/device/cuda/cuda_ranks.h"
 #include "server/compute/device/plug_in.h"
 
 namespace murmurate {
@@ -26,6 +27,7 @@ class CudaDevice final : public Device {
 
   DeviceDescription description() override;
   std::string error() const override { return fault_.text(); }
+  RankSums* rank_sums() override { return ranks_.get(); }
 
   void* Allocate(std::size_t bytes) override;
   void Free(void* memory) override;
@@ -64,10 +66,7 @@ class CudaDevice final : public Device {
   CudaQueue QueueOf(Stream stream) const;
   CudaTuning Tuning();
 
-  const int index_;
-  const DevicePrecision precision_;
-  const bool deterministic_;
-  const std::shared_ptr<AlgorithmChoices> choices_;
+  const DeviceRequest request_;
   CudaFault fault_;
   std::array<cudaStream_t, kStreams> streams_{};
   std::optional<Stream> recording_;
@@ -75,6 +74,7 @@ class CudaDevice final : public Device {
   std::vector<cudaGraphExec_t> graphs_;  ///< null: dropped
   std::unique_ptr<CudaProducts> products_;
   std::unique_ptr<CudaConvolutions> convolutions_;
+  std::unique_ptr<RankSums> ranks_;
 };
 
 }  // namespace murmurate

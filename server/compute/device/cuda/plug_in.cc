@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "server/compute/device/cuda/cuda_products.h"
+#include "server/compute/device/cuda/cuda_ranks.h"
 #include "server/compute/device/cuda/cuda_survey.h"
 #include "server/compute/device/cuda/device_cuda.h"
 #include "server/compute/device/device_build.h"
@@ -63,6 +64,13 @@ __attribute__((visibility("default"))) bool MurmurateSurveyDevices(
 #else
   survey->libraries.push_back({.name = kConvolutionLibrary,
                                .missing = CudaConvolutions::Open({}, true).status().message()});
+#endif
+#ifdef MURMURATE_NCCL
+  survey->libraries.push_back(Survey(NcclName(), NcclVersion));
+#else
+  CudaFault none;
+  survey->libraries.push_back(
+      {.name = kSumLibrary, .missing = MakeCudaRanks(0, &none, {})->Prepare().message()});
 #endif
   return true;
 }

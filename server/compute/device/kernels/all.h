@@ -11,6 +11,7 @@
 #include "server/compute/device/kernels/observation_statistics.h"
 #include "server/compute/device/kernels/optimizer.h"
 #include "server/compute/device/kernels/picture_blocks.h"
+#include "server/compute/device/kernels/ranks.h"
 #include "server/compute/device/kernels/recurrent.h"
 #include "server/compute/device/kernels/returns.h"
 #include "server/compute/device/kernels/small_network.h"

@@ -6,13 +6,15 @@
 
 namespace murmurate {
 
-MURMURATE_DEVICE bool LeavesParameters(const TrainingControl& control) {
+/// A rank that has left its batch takes the steps of the others.
+MURMURATE_DEVICE bool LeavesParameters(const TrainingControl& control, const float* joined) {
+  if (joined != nullptr) return !(*joined > 0.0f);
   return control.stopped != 0 || control.scores != 0;
 }
 
 MURMURATE_KERNEL(GradientNorm) {
   MURMURATE_SHARED(double, parts, 32);
-  if (LeavesParameters(*call.control)) return;
+  if (LeavesParameters(*call.control, call.joined)) return;
   if (GlobalThread() == 0) call.control->present_step = call.control->optimizer_steps + 1;
   double policy = 0.0, value = 0.0;
   for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads()) {
@@ -92,12 +94,15 @@ MURMURATE_DEVICE void CountStep(const StepParametersCall& call, const StepNumber
     if (call.norm_sums >= 0) control->sums[call.norm_sums + i] += control->part_norms[i];
   }
   control->finite = step.steps;
+  const bool counts = call.joined == nullptr || control->adds != 0;
   if (control->finite == 0) {
-    ++control->skipped;
+    if (counts) ++control->skipped;
     return;
   }
-  ++control->updates;
-  control->norms += control->norm;
+  if (counts) {
+    ++control->updates;
+    control->norms += control->norm;
+  }
   control->optimizer_steps = control->present_step;
 }
 
@@ -122,7 +127,7 @@ MURMURATE_DEVICE void StepNumber(const StepParametersCall& call, const StepNumbe
 MURMURATE_KERNEL(StepParameters) {
   MURMURATE_SHARED(double, parts, 32);
   MURMURATE_SHARED(StepNumbers, shared, 1);
-  if (LeavesParameters(*call.control)) {
+  if (LeavesParameters(*call.control, call.joined)) {
     if (GlobalThread() == 0) call.step->steps = 0;
     return;
   }
