@@ -1,9 +1,10 @@
 #include "tests/device/host_device.h"
 
-#include <algorithm>
+#include <cfenv>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "shared/core/check.h"
 #include "tests/device/call_pointers.h"
@@ -140,7 +141,7 @@ void HostDevice::Multiply(Stream stream, const ProductCall& call) {
   CheckDevice(call.a, extents.a * sizeof(float), "a product's a is memory of the device");
   CheckDevice(call.b, extents.b * sizeof(float), "a product's b is memory of the device");
   CheckDevice(call.c, extents.c * sizeof(float), "a product's c is memory of the device");
-  Enqueue(stream, [call] { HostMultiply(call); });
+  Enqueue(stream, [this, call] { Watch("Multiply", [&] { HostMultiply(call); }); });
 }
 
 void HostDevice::Convolve(Stream stream, const ConvolutionCall& call) {
@@ -150,7 +151,7 @@ void HostDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   CheckDevice(call.input, extents.input * sizeof(float), "the input is memory of the device");
   CheckDevice(call.weight, extents.weight * sizeof(float), "the weight is memory of the device");
   CheckDevice(call.output, extents.output * sizeof(float), "the output is memory of the device");
-  Enqueue(stream, [call] { HostConvolve(call); });
+  Enqueue(stream, [this, call] { Watch("Convolve", [&] { HostConvolve(call); }); });
 }
 
 void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, const void* call,
@@ -169,10 +170,22 @@ void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 void HostDevice::RunKernel(KernelId kernel, const Grid& grid, const void* call) {
   mutation_.BeforeKernel(kernel, call);
   if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
-  runner_->Run(HostKernelOf(kernel), grid, call);
+  Watch(HostKernelOf(kernel).name, [&] { runner_->Run(HostKernelOf(kernel), grid, call); });
+}
+
+template <typename Work>
+void HostDevice::Watch(const char* name, const Work& work) {
+  std::feclearexcept(FE_INVALID);
+  work();
+  if (std::fetestexcept(FE_INVALID) != 0) unwritten_.insert(name);
+  std::feclearexcept(FE_INVALID);
 }
 
 DeviceEvent HostDevice::MakeEvent() { return queues_.MakeEvent(); }
+
+void HostDevice::DropEvent(DeviceEvent event) {
+  if (event >= 0) queues_.DropEvent(event);
+}
 
 void HostDevice::Record(Stream stream, DeviceEvent event) {
   MURMURATE_CHECK(!graphs_.Records(stream), "events are not part of a graph");

@@ -77,6 +77,14 @@ TEST_F(HostDeviceDeathTest, AGraphHoldsWhatItCannot) {
   device_.EndGraph(Stream::kMain);
 }
 
+TEST_F(HostDeviceDeathTest, AnEventIsUsedThatWasGivenBack) {
+  const DeviceEvent event = device_.MakeEvent();
+  device_.DropEvent(event);
+  (void)device_.MakeEvent();
+  EXPECT_DEATH(device_.Record(Stream::kMain, event), "not dropped");
+  EXPECT_DEATH(device_.Await(event), "not dropped");
+}
+
 TEST_F(HostDeviceDeathTest, AKernelWritesPastItsMemory) {
 #ifdef __SANITIZE_ADDRESS__
   EXPECT_DEATH(

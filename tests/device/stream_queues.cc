@@ -14,28 +14,35 @@ void StreamQueues::Enqueue(Stream stream, DeviceWork work) {
 }
 
 DeviceEvent StreamQueues::MakeEvent() {
-  events_.emplace_back();
-  return static_cast<DeviceEvent>(events_.size()) - 1;
+  events_[made_] = std::make_shared<Event>();
+  return made_++;
 }
 
-StreamQueues::Event& StreamQueues::EventOf(DeviceEvent event) {
-  MURMURATE_CHECK(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
-                  "the event was made by this device");
-  return events_[static_cast<std::size_t>(event)];
+void StreamQueues::DropEvent(DeviceEvent event) {
+  EventOf(event);
+  events_.erase(event);
+}
+
+const std::shared_ptr<StreamQueues::Event>& StreamQueues::EventOf(DeviceEvent event) const {
+  const auto found = events_.find(event);
+  MURMURATE_CHECK(found != events_.end(), "the event was made by this device, and not dropped");
+  return found->second;
 }
 
 void StreamQueues::Record(Stream stream, DeviceEvent event) {
-  const std::uint64_t record = ++EventOf(event).records;
-  Enqueue(stream, [this, event, record] { EventOf(event).reached = record; });
+  const std::shared_ptr<Event>& found = EventOf(event);
+  const std::uint64_t record = ++found->records;
+  Enqueue(stream, [found, record] { found->reached = record; });
 }
 
 void StreamQueues::WaitFor(Stream stream, DeviceEvent event) {
+  const std::shared_ptr<Event>& found = EventOf(event);
   QueueOf(stream).push_back(
-      {.number = ++enqueued_, .work = [] {}, .waits_for = event, .record = EventOf(event).records});
+      {.number = ++enqueued_, .work = [] {}, .waits_for = found, .record = found->records});
 }
 
 bool StreamQueues::Reached(DeviceEvent event) const {
-  const Event& found = const_cast<StreamQueues*>(this)->EventOf(event);
+  const Event& found = *EventOf(event);
   return found.reached == found.records;
 }
 
@@ -44,9 +51,8 @@ bool StreamQueues::empty() const {
                      [](const Queue& queue) { return queue.empty(); });
 }
 
-bool StreamQueues::Blocked(const Piece& piece) const {
-  return piece.waits_for >= 0 &&
-         events_[static_cast<std::size_t>(piece.waits_for)].reached < piece.record;
+bool StreamQueues::Blocked(const Piece& piece) {
+  return piece.waits_for != nullptr && piece.waits_for->reached < piece.record;
 }
 
 StreamQueues::Queue* StreamQueues::Choose() {
@@ -77,7 +83,7 @@ bool StreamQueues::DoOne() {
 
 void StreamQueues::Clear() {
   for (Queue& queue : queues_) queue.clear();
-  for (Event& event : events_) event.reached = event.records;
+  for (auto& [number, event] : events_) event->reached = event->records;
 }
 
 }  // namespace murmurate

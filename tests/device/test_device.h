@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "server/compute/device/device_event_holder.h"
 #include "server/device/open_device.h"
 #include "shared/core/check.h"
 #include "tests/device/forwarding_device.h"
@@ -41,8 +42,8 @@ class TestDevice : public ForwardingDevice {
 
   void Finish() {
     for (int stream = 0; stream < kStreams; ++stream) {
-      Record(static_cast<Stream>(stream), done_);
-      Await(done_);
+      Record(static_cast<Stream>(stream), done_.get());
+      Await(done_.get());
     }
   }
   /// Kernels, calls of libraries and what else may be part of a graph, so far.
@@ -56,10 +57,10 @@ class TestDevice : public ForwardingDevice {
 
  private:
   explicit TestDevice(std::shared_ptr<Device> device)
-      : ForwardingDevice(device.get()), device_(std::move(device)), done_(device_->MakeEvent()) {}
+      : ForwardingDevice(device.get()), device_(std::move(device)), done_(device_.get()) {}
 
   const std::shared_ptr<Device> device_;
-  const DeviceEvent done_;
+  const DeviceEventHolder done_;
   std::uint64_t calls_ = 0;
 };
 
