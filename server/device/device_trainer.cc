@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "server/learn/count_observations.h"
 #include "shared/core/check.h"
@@ -41,7 +42,9 @@ Status DeviceTrainer::Start() {
 }
 
 std::optional<std::uint64_t> DeviceTrainer::Open(std::uint64_t version, bool scores) {
-  if (store_ == nullptr || !Works()) return version_ = version;
+  if (store_ == nullptr || engine_ == nullptr) return version_ = version;
+  Keep();
+  if (!Works()) return version_ = version;
   if (scores) {
     store_->Refresh(engine_->parameters().host());
   } else if (!store_->BeginBatch(engine_->parameters().host())) {
@@ -77,6 +80,12 @@ void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
   MURMURATE_CHECK(loaded.ok(), "an optimizer reads what it has just written");
 }
 
+void DeviceTrainer::Keep() {
+  const std::span<const float> host = engine_->parameters().host();
+  kept_.assign(host.begin(), host.end());
+  Save(&kept_state_);
+}
+
 void DeviceTrainer::GiveUp(Status failure, std::vector<float> parameters, SavedState state) {
   engine_.reset();
   failure_ = std::move(failure);
@@ -106,30 +115,37 @@ void DeviceTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
 BatchSums DeviceTrainer::Finish() {
   BatchSums sums;
   sums.version = version_;
-  if (!Works()) return sums;
+  if (Works()) Train(&sums);
+  if (store_ != nullptr && engine_ != nullptr && !Works())
+    GiveUp(Health(), std::move(kept_), std::move(kept_state_));
+  return sums;
+}
+
+void DeviceTrainer::Train(BatchSums* sums) {
   const bool elsewhere = store_ != nullptr && !plan_->scores;
-  if (elsewhere) StepElsewhere(&sums);
+  if (elsewhere) StepElsewhere(sums);
   engine_->Await();
-  if (!Works()) return sums;
+  if (!Works()) return;
   if (!elsewhere) engine_->parameters().Adopt();
   const TrainingControl& control = engine_->result();
-  for (std::size_t i = 0; i < sums.algorithm.size(); ++i) sums.algorithm[i] += control.sums[i];
-  sums.begun = control.begun;
+  for (std::size_t i = 0; i < sums->algorithm.size(); ++i) sums->algorithm[i] += control.sums[i];
+  sums->begun = control.begun;
   if (store_ != nullptr) {
-    FinishElsewhere(&sums);
+    FinishElsewhere(sums);
   } else if (!plan_->scores) {
-    sums.updates = control.updates;
-    sums.skipped = control.skipped;
-    sums.norms = control.norms;
-    sums.version = ++version_;
+    sums->updates = control.updates;
+    sums->skipped = control.skipped;
+    sums->norms = control.norms;
+    sums->version = ++version_;
   }
-  return sums;
 }
 
 void DeviceTrainer::StepElsewhere(BatchSums* sums) {
   const std::span<float> trained =
       engine_->parameters().host().first(engine_->parameters().host_gradient().size());
+  bool stepped = false;
   for (int i = 0; i < engine_->updates(); ++i) {
+    if (std::exchange(stepped, false)) engine_->parameters().EnqueueUp();
     engine_->Gradient();
     if (!Works() || engine_->result().stopped != 0) break;
     engine_->parameters().AddNorms(&sums->algorithm);
@@ -141,7 +157,7 @@ void DeviceTrainer::StepElsewhere(BatchSums* sums) {
     }
     sums->norms += norm;
     ++sums->updates;
-    engine_->parameters().EnqueueUp();
+    stepped = true;
   }
 }
 
@@ -168,13 +184,14 @@ bool DeviceTrainer::GoBack(std::span<const float> parameters) {
 }
 
 void DeviceTrainer::Save(SavedState* state) const {
-  const StateWriter writer(state, "optimizer");
-  if (store_ != nullptr) return store_->Save(writer);
   if (engine_ == nullptr) {
-    state->floats.insert(kept_state_.floats.begin(), kept_state_.floats.end());
-    state->words.insert(kept_state_.words.begin(), kept_state_.words.end());
+    for (const auto& [name, numbers] : kept_state_.floats) state->floats[name] = numbers;
+    for (const auto& [name, numbers] : kept_state_.doubles) state->doubles[name] = numbers;
+    for (const auto& [name, numbers] : kept_state_.words) state->words[name] = numbers;
     return;
   }
+  const StateWriter writer(state, "optimizer");
+  if (store_ != nullptr) return store_->Save(writer);
   if (!Works()) return engine_->parameters().SaveFirst(writer);
   engine_->parameters().Save(writer);
 }

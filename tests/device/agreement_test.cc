@@ -335,42 +335,6 @@ TEST(Agreement, WhereAStoreStepsTheParameters) {
   pair.ExpectClose(ParameterLayout(named.spec), 1e-4);
 }
 
-/// Room on the device for batches of one shape, and not for larger ones.
-TEST(DeviceTrainer, KeepsWhatItHasWhereALargerBatchDoesNotFit) {
-  const Named named{
-      "small", PolicyAndValue{.spaces = {Box({4}), Discrete(2)}, .trunk = Layers({"dense 8 tanh"})},
-      SmallSettings()};
-  const std::size_t room = MeasureDeviceMemory(named.spec, named.settings).total;
-  auto made =
-      DeviceTrainer::Make(named.spec, named.settings,
-                          std::make_shared<HostDevice>(HostDeviceOptions{.memory_bytes = room}));
-  ASSERT_TRUE(made.ok()) << made.status();
-  BatchTrainer& trainer = **made;
-  std::vector<float> parameters(ParameterLayout(named.spec).total);
-  InitializeParameters(named.spec, 3, parameters);
-  trainer.SetParameters(parameters);
-  TrainingBatch batch = RandomBatch(named.spec, named.settings, 3);
-  BatchPlanner planner(named.spec, named.settings, 5);
-  (void)trainer.Open(1, false);
-  trainer.Begin(batch, planner.Plan(batch, Rates::Of(named.settings), 0));
-  EXPECT_GT(trainer.Finish().updates, 0u);
-  const std::vector<float> after(trainer.parameters().begin(), trainer.parameters().end());
-  SavedState before, later;
-  trainer.Save(&before);
-
-  trainer.Fit(WithShape(named.settings, {8, 400}, false));
-  EXPECT_EQ(trainer.Health().code(), StatusCode::kResource);
-  EXPECT_NE(trainer.Health().message().find("are needed"), std::string::npos) << trainer.Health();
-  trainer.Prefetch(batch);
-  (void)trainer.Open(2, false);
-  trainer.Begin(batch, planner.plan());
-  EXPECT_EQ(trainer.Finish().updates, 0u);
-  EXPECT_FALSE(trainer.GoBack(parameters));
-  EXPECT_EQ(std::vector<float>(trainer.parameters().begin(), trainer.parameters().end()), after);
-  trainer.Save(&later);
-  EXPECT_EQ(later, before);
-}
-
 TEST(Agreement, OfEveryOptimizer) {
   using Name = OptimizerSettings::Name;
   for (const Name name :
