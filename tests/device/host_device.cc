@@ -36,9 +36,10 @@ HostDevice::HostDevice(HostDeviceOptions options)
       memory_bytes_(options.memory_bytes),
       pinned_bytes_(options.pinned_bytes),
       multiprocessors_(options.multiprocessors),
+      poison_(options.poison),
       runner_(options.runner != nullptr ? std::move(options.runner)
                                         : std::make_unique<FiberRunner>(options.seed)),
-      memory_(options.memory_bytes),
+      memory_(options.memory_bytes, options.poison),
       queues_(options.seed) {}
 
 HostDevice::~HostDevice() = default;
@@ -93,7 +94,7 @@ std::byte* HostDevice::AllocatePinned(std::size_t bytes) {
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kBorder, all));
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, &all, sizeof all);
-  Poison(memory + kBorder, bytes);
+  FillWith(poison_, memory + kBorder, bytes);
   return memory + kBorder;
 }
 

@@ -36,6 +36,7 @@ struct HostDeviceOptions {
   std::size_t memory_bytes = std::size_t{4} << 30;
   std::size_t pinned_bytes = std::size_t{4} << 30;
   int multiprocessors = 4;
+  Poison poison = Poison::kDoubles;
   /// Runs the kernels; null: a FiberRunner of the seed.
   std::unique_ptr<KernelRunner> runner = nullptr;
 };
@@ -106,6 +107,7 @@ class HostDevice : public Device {
   const std::uint64_t seed_;
   const std::size_t memory_bytes_, pinned_bytes_;
   const int multiprocessors_;
+  const Poison poison_;
   std::unique_ptr<KernelRunner> runner_;
   std::unique_ptr<LaunchRecorder> recorder_ = LaunchRecorder::OfEnvironment();
   std::atomic<std::size_t> pinned_used_ = 0;

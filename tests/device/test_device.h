@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "server/compute/device/device_event_holder.h"
@@ -34,6 +35,13 @@ inline std::shared_ptr<Device> MakeTestDevice(HostDeviceOptions options = {}) {
   return gpu;
 }
 
+/// What computed with memory that was not written (HostDevice::unwritten). Of a GPU nothing is known:
+/// compute-sanitizer says that.
+inline std::set<std::string> UnwrittenOn(const Device& device) {
+  const auto* const host = dynamic_cast<const HostDevice*>(&device);
+  return host == nullptr ? std::set<std::string>() : host->unwritten();
+}
+
 /// The same, and a way to wait for all of its work.
 class TestDevice : public ForwardingDevice {
  public:
@@ -48,6 +56,7 @@ class TestDevice : public ForwardingDevice {
   }
   /// Kernels, calls of libraries and what else may be part of a graph, so far.
   std::uint64_t calls() const { return calls_; }
+  std::set<std::string> unwritten() const { return UnwrittenOn(*device_); }
 
  protected:
   bool Passes() override {

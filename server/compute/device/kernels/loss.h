@@ -195,6 +195,7 @@ MURMURATE_DEVICE void CountPolicySums(const double* sums, const FinishLossCall& 
 
 MURMURATE_KERNEL(FinishLoss) {
   MURMURATE_SHARED(double, parts, 32);
+  if (call.control->stopped != 0) return;  // no parts were left
   double sums[kLossSums];
   for (int i = 0; i < kLossSums; ++i)
     sums[i] = SumOfParts(call.parts.sums + i, call.blocks, kLossSums, parts);
@@ -203,7 +204,7 @@ MURMURATE_KERNEL(FinishLoss) {
         SumOfParts(call.parts.deviations + i, call.blocks, call.free_deviations, parts);
     if (Thread() == 0) call.d_log_deviations[i] = static_cast<float>(sum);
   }
-  if (Thread() != 0 || call.control->stopped != 0) return;
+  if (Thread() != 0) return;
   ++call.control->begun;
   if (call.scored_sums >= 0) {
     CountLabelSums(sums, call.scored_sums, call.control);

@@ -38,11 +38,11 @@ MURMURATE_DEVICE StepNumbers StepOf(const OptimizerNumbers& numbers, float rate,
 MURMURATE_KERNEL(FinishNorm) {
   MURMURATE_SHARED(double, parts, 32);
   TrainingControl* const control = call.control;
+  if (Thread() == 0) call.step->steps = 0;
+  if (LeavesParameters(*control)) return;  // no parts were left
   double squares[2];
   for (int i = 0; i < 2; ++i) squares[i] = SumOfParts(call.parts + i, call.blocks, 2, parts);
   if (Thread() != 0) return;
-  call.step->steps = 0;
-  if (LeavesParameters(*control)) return;
   control->norm = sqrt(squares[0] + squares[1]);
   for (int i = 0; i < 2; ++i) {
     control->part_norms[i] = sqrt(squares[i]);
