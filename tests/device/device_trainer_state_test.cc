@@ -102,6 +102,19 @@ TEST(DeviceTrainer, GivesTheDeviceBackWhatAnotherShapeNeeded) {
   EXPECT_EQ(training.device->pinned_bytes(), 0u);
 }
 
+/// In every order that the device may do it in.
+TEST(DeviceTrainer, GoesOnFromWhatItSaved) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    Training whole({.seed = seed}), resumed({.seed = seed});
+    for (std::uint64_t batch = 0; batch < 2; ++batch) (void)whole.Train(batch);
+    EXPECT_TRUE(resumed.trainer->Load(whole.Saved()).ok());
+    resumed.trainer->SetParameters(whole.trainer->parameters());
+    whole.planner = BatchPlanner(whole.spec, whole.settings, 5);
+    EXPECT_EQ(whole.Train(2).updates, resumed.Train(2).updates);
+    EXPECT_EQ(whole.parameters(), resumed.parameters());
+  }
+}
+
 /// Room on the device for batches of one shape, and not for larger ones.
 TEST(DeviceTrainer, KeepsWhatItHasWhereALargerBatchDoesNotFit) {
   Training training({.memory_bytes = MeasureDeviceMemory(SmallSpec(), SmallSettings()).total});

@@ -58,6 +58,7 @@ bool HostDevice::Begin() {
   if (calls_left_ == 0) {
     error_ = "host device: the device was lost";
     queues_.Clear();
+    copies_.Forget();
     return false;
   }
   if (calls_left_ > 0) --calls_left_;
@@ -102,6 +103,7 @@ void HostDevice::FreePinned(std::byte* memory) {
   if (memory == nullptr) return;
   std::size_t all = 0;
   std::memcpy(&all, memory - kBorder, sizeof all);
+  MURMURATE_CHECK(!copies_.Touch(memory, all - kBorder), "pinned memory stays until it is copied");
   pinned_used_ -= all;
   std::free(memory - kBorder);
 }
@@ -111,7 +113,11 @@ void HostDevice::CopyIn(Stream stream, void* device, const void* host, std::size
   if (!Begin()) return;
   CheckDevice(device, bytes, "CopyIn writes memory of the device");
   MURMURATE_CHECK(!memory_.Touches(host, bytes), "CopyIn reads memory of the host");
-  Enqueue(stream, [=] { std::memcpy(device, host, bytes); });
+  copies_.Begin(host, bytes);
+  Enqueue(stream, [=, this] {
+    std::memcpy(device, host, bytes);
+    copies_.End(host, bytes);
+  });
 }
 
 void HostDevice::CopyOut(Stream stream, void* host, const void* device, std::size_t bytes) {
@@ -119,7 +125,11 @@ void HostDevice::CopyOut(Stream stream, void* host, const void* device, std::siz
   if (!Begin()) return;
   CheckDevice(device, bytes, "CopyOut reads memory of the device");
   MURMURATE_CHECK(!memory_.Touches(host, bytes), "CopyOut writes memory of the host");
-  Enqueue(stream, [=] { std::memcpy(host, device, bytes); });
+  copies_.Begin(host, bytes);
+  Enqueue(stream, [=, this] {
+    std::memcpy(host, device, bytes);
+    copies_.End(host, bytes);
+  });
 }
 
 void HostDevice::CopyWithin(Stream stream, void* to, const void* from, std::size_t bytes) {
@@ -170,8 +180,10 @@ void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 
 void HostDevice::RunKernel(KernelId kernel, const Grid& grid, const void* call) {
   mutation_.BeforeKernel(kernel, call);
-  if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
-  Watch(HostKernelOf(kernel).name, [&] { runner_->Run(HostKernelOf(kernel), grid, call); });
+  Watch(HostKernelOf(kernel).name, [&] {
+    if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
+    runner_->Run(HostKernelOf(kernel), grid, call);
+  });
 }
 
 template <typename Work>

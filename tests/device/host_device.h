@@ -6,7 +6,7 @@
 //     1: all), so that what is read too early, or without an event, is wrong.
 //   * Memory that Allocate gives is not a number until it is written, and what computes with it is
 //     known (unwritten). The host cannot touch it, and the device takes no memory of the host but for
-//     copies; each ends the program.
+//     copies, which must be done before pinned memory is freed; each ends the program.
 //   * Between barriers the threads of a block run in an order of the seed's choice.
 //
 // Products and convolutions are computed by the learner's own functions, in 32 bits.
@@ -20,6 +20,7 @@
 #include <string>
 
 #include "server/compute/device/device.h"
+#include "tests/device/host_copies.h"
 #include "tests/device/host_graphs.h"
 #include "tests/device/host_memory.h"
 #include "tests/device/host_mutation.h"
@@ -112,6 +113,7 @@ class HostDevice : public Device {
   std::unique_ptr<LaunchRecorder> recorder_ = LaunchRecorder::OfEnvironment();
   std::atomic<std::size_t> pinned_used_ = 0;
   HostMemory memory_;
+  HostCopies copies_;
   StreamQueues queues_;
   HostMutation mutation_ = HostMutation::OfEnvironment();
   HostGraphs graphs_;
