@@ -102,9 +102,9 @@ TEST(DeviceTrainer, GivesTheDeviceBackWhatAnotherShapeNeeded) {
   EXPECT_EQ(training.device->pinned_bytes(), 0u);
 }
 
-/// In every order that the device may do it in.
+/// Whatever of it the device has done when the next is enqueued.
 TEST(DeviceTrainer, GoesOnFromWhatItSaved) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 7; seed < 12 * 8; seed += 8) {
     Training whole({.seed = seed}), resumed({.seed = seed});
     for (std::uint64_t batch = 0; batch < 2; ++batch) (void)whole.Train(batch);
     EXPECT_TRUE(resumed.trainer->Load(whole.Saved()).ok());

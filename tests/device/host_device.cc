@@ -69,6 +69,15 @@ bool HostDevice::Begin() {
 void HostDevice::Enqueue(Stream stream, DeviceWork work) {
   if (graphs_.Records(stream)) return graphs_.Add(std::move(work));
   queues_.Enqueue(stream, std::move(work));
+  RunAhead();
+}
+
+void HostDevice::RunAhead() {
+  if (seed_ % 8 != 7) return;
+  std::bernoulli_distribution more(0.5);  // about as much as is enqueued
+  const OpenMemory open(&memory_);
+  while (more(random_) && queues_.DoOne()) {
+  }
 }
 
 void HostDevice::CheckDevice(const void* memory, std::size_t bytes, const char* what) const {
@@ -250,6 +259,7 @@ void HostDevice::Replay(Stream stream, DeviceGraph graph) {
   if (!Begin()) return;
   const std::shared_ptr<const HostGraphs::Graph> found = graphs_.Find(graph);
   for (const DeviceWork& work : *found) queues_.Enqueue(stream, [found, &work] { work(); });
+  RunAhead();
 }
 
 void HostDevice::DropGraph(DeviceGraph graph) {

@@ -3,7 +3,8 @@
 //
 //   * Enqueued work waits: it is done in Await, Reached and Free, in an order that streams and events
 //     allow. Await does no more than what its event asks for, and Reached a few pieces (seeds 0 and
-//     1: all), so that what is read too early, or without an event, is wrong.
+//     1: all), so that what is read too early, or without an event, is wrong. Every eighth seed (7,
+//     15, ...) does some as other work is enqueued, so that what is written too late is wrong, too.
 //   * Memory that Allocate gives is not a number until it is written, and what computes with it is
 //     known (unwritten). The host cannot touch it, and the device takes no memory of the host but for
 //     copies, which must be done before pinned memory is freed; each ends the program.
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 
@@ -98,6 +100,8 @@ class HostDevice : public Device {
   /// Counts a call; false: the device is lost.
   bool Begin();
   void Enqueue(Stream stream, DeviceWork work);
+  /// Some of what was enqueued, where the seed is for that.
+  void RunAhead();
   void RunKernel(KernelId kernel, const Grid& grid, const void* call);
   /// Does work, and notes its name where it computes with what was not written.
   template <typename Work>
@@ -106,6 +110,7 @@ class HostDevice : public Device {
   void CheckDevice(const void* memory, std::size_t bytes, const char* what) const;
 
   const std::uint64_t seed_;
+  std::mt19937_64 random_{seed_};
   const std::size_t memory_bytes_, pinned_bytes_;
   const int multiprocessors_;
   const Poison poison_;
