@@ -10,6 +10,7 @@
 
 #include "murmurate/status.h"
 #include "server/compute/device/device.h"
+#include "server/compute/device/device_event_holder.h"
 
 namespace murmurate {
 
@@ -38,16 +39,16 @@ DeviceSeconds SecondsOf(std::vector<double> rounds, int calls);
 /// takes longer than a small step.
 class DeviceIdle {
  public:
-  explicit DeviceIdle(Device* device) : device_(device), event_(device->MakeEvent()) {}
+  explicit DeviceIdle(Device* device) : device_(device), event_(device) {}
   void Wait() const {
-    device_->Record(Stream::kMain, event_);
-    while (!device_->Reached(event_)) {
+    device_->Record(Stream::kMain, event_.get());
+    while (!device_->Reached(event_.get())) {
     }
   }
 
  private:
   Device* const device_;
-  const DeviceEvent event_;
+  const DeviceEventHolder event_;
 };
 
 /// Times `rounds` rounds of `calls` calls that each enqueue the same on the main stream; one round

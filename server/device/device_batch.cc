@@ -10,16 +10,16 @@ DeviceBatch::DeviceBatch(const TrajectoryLayout& layout, int trajectories, Devic
       next_(memory->Plan<std::byte>(MemoryPurpose::kBatches, block_.size())) {}
 
 void DeviceBatch::Start(Device* device) {
-  arrived_ = device->MakeEvent();
-  taken_ = device->MakeEvent();
+  arrived_ = DeviceEventHolder(device);
+  taken_ = DeviceEventHolder(device);
 }
 
 void DeviceBatch::Prefetch(Device* device, const TrainingBatch& next) {
   if (next.block().size() != block_.size()) return;  // of another shape
   prefetched_ = &next;
-  device->WaitFor(Stream::kCopy, taken_);
+  device->WaitFor(Stream::kCopy, taken_.get());
   device->CopyIn(Stream::kCopy, next_.data(), next.block().data(), block_.size());
-  device->Record(Stream::kCopy, arrived_);
+  device->Record(Stream::kCopy, arrived_.get());
 }
 
 void DeviceBatch::Forget() { prefetched_ = nullptr; }
@@ -39,9 +39,9 @@ void DeviceBatch::Upload(Device* device, const TrainingBatch& batch) {
     return;
   }
   prefetched_ = nullptr;
-  device->WaitFor(Stream::kMain, arrived_);
+  device->WaitFor(Stream::kMain, arrived_.get());
   device->CopyWithin(Stream::kMain, block_.data(), next_.data(), block_.size());
-  device->Record(Stream::kMain, taken_);
+  device->Record(Stream::kMain, taken_.get());
   CopyColumn(device, batch, batch.reward);
   CopyColumn(device, batch, batch.weight);
 }

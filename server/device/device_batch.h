@@ -4,6 +4,7 @@
 
 #include "server/compute/device/calls/gather.h"
 #include "server/compute/device/device.h"
+#include "server/compute/device/device_event_holder.h"
 #include "server/compute/device/device_memory.h"
 #include "server/device/device_returns.h"
 #include "server/experience/training_batch.h"
@@ -44,8 +45,8 @@ class DeviceBatch {
 
   DeviceArray<std::byte> block_, next_;
   const TrainingBatch* prefetched_ = nullptr;
-  DeviceEvent arrived_ = -1;  ///< next_ holds the prefetched batch
-  DeviceEvent taken_ = -1;    ///< next_ was copied to block_
+  DeviceEventHolder arrived_;  ///< next_ holds the prefetched batch
+  DeviceEventHolder taken_;    ///< next_ was copied to block_
 };
 
 }  // namespace murmurate

@@ -56,7 +56,6 @@ class DeviceEngine {
   void Score() { score_.Run(device_); }
   /// `counts`: the statistics count the batch's observations here.
   void EndBatch(bool counts);
-  bool Done() { return plan_.Done(); }
   void Await() { plan_.Await(); }
   /// The sums of the batch, after Await.
   const TrainingControl& result() const { return plan_.host(); }

@@ -39,7 +39,7 @@ Status DevicePlanRoom::Start(Device* device) {
         "no memory is left that a device can copy from: raise the limit on locked "
         "memory (ulimit -l), or write device = \"cpu\"");
   device_ = device;
-  done_ = device->MakeEvent();
+  done_ = DeviceEventHolder(device);
   host() = {};
   EnqueueControlUp();
   const PlanParts<std::byte> parts(plan_block_.data(), most_slots_);
@@ -95,7 +95,7 @@ void DevicePlanRoom::EnqueueRateUp(double rate) {
 
 void DevicePlanRoom::EnqueueDown() const {
   device_->CopyOut(Stream::kMain, pinned_->data(), control_.data(), sizeof(TrainingControl));
-  device_->Record(Stream::kMain, done_);
+  device_->Record(Stream::kMain, done_.get());
 }
 
 }  // namespace murmurate

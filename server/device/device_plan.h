@@ -7,6 +7,7 @@
 #include "server/compute/device/calls/control.h"
 #include "server/compute/device/calls/returns.h"
 #include "server/compute/device/device.h"
+#include "server/compute/device/device_event_holder.h"
 #include "server/compute/device/device_memory.h"
 #include "server/device/batch_passes.h"
 #include "server/experience/training_batch.h"
@@ -48,8 +49,7 @@ class DevicePlanRoom {
   void Upload(const TrainingBatch& batch, const BatchPlan& plan, const AlgorithmSettings& settings);
   /// Enqueues the copy of the control block to host(), and marks what the main stream has by now.
   void EnqueueDown() const;
-  bool Done() { return device_->Reached(done_); }  ///< never waits
-  void Await() { device_->Await(done_); }          ///< for the last EnqueueDown
+  void Await() { device_->Await(done_.get()); }  ///< for the last EnqueueDown
   /// Both.
   void Download() {
     EnqueueDown();
@@ -80,7 +80,7 @@ class DevicePlanRoom {
   DevicePlan plan_{};
   std::unique_ptr<PinnedBlock> pinned_;
   Device* device_ = nullptr;
-  DeviceEvent done_ = -1;
+  DeviceEventHolder done_;
 };
 
 }  // namespace murmurate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "server/learn/count_observations.h"
 #include "shared/core/check.h"
@@ -64,7 +65,9 @@ Status DeviceTrainer::Start() {
 }
 
 std::optional<std::uint64_t> DeviceTrainer::Open(std::uint64_t version, bool scores) {
-  if (store_ == nullptr || !Works()) return version_ = version;
+  if (store_ == nullptr || engine_ == nullptr) return version_ = version;
+  if (place() == StepPlace::kElsewhere) Keep();
+  if (!Works()) return version_ = version;
   if (scores) {
     store_->Refresh(engine_->parameters().host());
   } else if (!store_->BeginBatch(engine_->parameters().host())) {
@@ -118,6 +121,12 @@ void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
   MURMURATE_CHECK(loaded.ok(), "an optimizer reads what it has just written");
 }
 
+void DeviceTrainer::Keep() {
+  const std::span<const float> host = engine_->parameters().host();
+  kept_.assign(host.begin(), host.end());
+  Save(&kept_state_);
+}
+
 void DeviceTrainer::GiveUp(Status failure, std::vector<float> parameters, SavedState state) {
   engine_.reset();
   failure_ = std::move(failure);
@@ -147,29 +156,36 @@ void DeviceTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
 BatchSums DeviceTrainer::Finish() {
   BatchSums sums;
   sums.version = version_;
-  if (!Works()) return sums;
-  if (steps_elsewhere()) StepElsewhere(&sums);
-  sums.left_out = steps_with_ranks() && !ranks_->Train(engine_.get(), plan_->learning_rate);
-  if (sums.left_out || !Works()) return sums;
+  if (Works()) Train(&sums);
+  if (place() == StepPlace::kElsewhere && engine_ != nullptr && !Works())
+    GiveUp(Health(), std::move(kept_), std::move(kept_state_));
+  return sums;
+}
+
+void DeviceTrainer::Train(BatchSums* sums) {
+  if (steps_elsewhere()) StepElsewhere(sums);
+  sums->left_out = steps_with_ranks() && !ranks_->Train(engine_.get(), plan_->learning_rate);
+  if (sums->left_out || !Works()) return;
   engine_->Await();
-  if (!Works()) return sums;
+  if (!Works()) return;
   if (!steps_elsewhere()) engine_->parameters().Adopt();
   const TrainingControl& control = engine_->result();
-  for (std::size_t i = 0; i < sums.algorithm.size(); ++i) sums.algorithm[i] += control.sums[i];
-  sums.begun = control.begun;
-  if (!steps_elsewhere() && !plan_->scores) CountSteps(control, &sums);
+  for (std::size_t i = 0; i < sums->algorithm.size(); ++i) sums->algorithm[i] += control.sums[i];
+  sums->begun = control.begun;
+  if (!steps_elsewhere() && !plan_->scores) CountSteps(control, sums);
   if (store_ != nullptr) {
-    FinishElsewhere(&sums);
+    FinishElsewhere(sums);
   } else if (!plan_->scores) {
-    sums.version = ++version_;
+    sums->version = ++version_;
   }
-  return sums;
 }
 
 void DeviceTrainer::StepElsewhere(BatchSums* sums) {
   const std::span<float> trained =
       engine_->parameters().host().first(engine_->parameters().host_gradient().size());
+  bool stepped = false;
   for (int i = 0; i < engine_->updates(); ++i) {
+    if (std::exchange(stepped, false)) engine_->parameters().EnqueueUp();
     engine_->Gradient();
     if (!Works() || engine_->result().stopped != 0) break;
     engine_->parameters().AddNorms(&sums->algorithm);
@@ -181,7 +197,7 @@ void DeviceTrainer::StepElsewhere(BatchSums* sums) {
     }
     sums->norms += norm;
     ++sums->updates;
-    engine_->parameters().EnqueueUp();
+    stepped = true;
   }
 }
 
@@ -213,14 +229,15 @@ bool DeviceTrainer::GoBack(std::span<const float> parameters) {
 }
 
 void DeviceTrainer::Save(SavedState* state) const {
+  if (engine_ == nullptr) {
+    for (const auto& [name, numbers] : kept_state_.floats) state->floats[name] = numbers;
+    for (const auto& [name, numbers] : kept_state_.doubles) state->doubles[name] = numbers;
+    for (const auto& [name, numbers] : kept_state_.words) state->words[name] = numbers;
+    return;
+  }
   const StateWriter writer(state, "optimizer");
   const bool moved_in = ranks_ != nullptr && ranks_->moved_in();
   if (store_ != nullptr && !moved_in) return store_->Save(writer);
-  if (engine_ == nullptr) {
-    state->floats.insert(kept_state_.floats.begin(), kept_state_.floats.end());
-    state->words.insert(kept_state_.words.begin(), kept_state_.words.end());
-    return;
-  }
   if (!Works()) return engine_->parameters().SaveFirst(writer);
   engine_->parameters().Save(writer);
 }

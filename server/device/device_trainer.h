@@ -4,6 +4,11 @@
 // ParameterStore steps them (other learners do, too), they stay on the host: each update's gradient
 // comes down, and the parameters go up again. Of a job of ranks whose devices reach each other the
 // parameters are stepped here, by the mean of all gradients (device_rank_steps.h).
+//
+// After the device has failed (BatchTrainer::Health), also in the middle of a batch, parameters() are
+// those that the last finished batch left. Save then gives, where a store has the optimizer, its state
+// at that moment, so that both are one checkpoint: a copy of them is made before each batch. Where a
+// device had the optimizer, Save gives one as at the beginning.
 #pragma once
 
 #include <array>
@@ -48,7 +53,6 @@ class DeviceTrainer : public BatchTrainer {
   }
   void Fit(const AlgorithmSettings& settings) override;
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
-  bool Done() override { return store_ != nullptr || !Works() || engine_->Done(); }
   BatchSums Finish() override;
   Status Health() const override;
   std::string Progress() const override { return where_; }
@@ -64,7 +68,9 @@ class DeviceTrainer : public BatchTrainer {
   DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
                 std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store);
   Status Start();
-  /// Keeps what there is on the host, where there is no room on the device any more.
+  /// Copies what the store is about to change.
+  void Keep();
+  /// Goes on without an engine: with what is kept on the host.
   void GiveUp(Status failure, std::vector<float> parameters, SavedState state);
   bool Works() const { return failure_.ok() && device_->error().empty(); }
   /// Of a rank, after the store's first BeginBatch.
@@ -72,6 +78,8 @@ class DeviceTrainer : public BatchTrainer {
   StepPlace place() const;
   bool steps_elsewhere() const { return place() == StepPlace::kElsewhere && !plan_->scores; }
   bool steps_with_ranks() const { return place() == StepPlace::kRanks && !plan_->scores; }
+  /// The batch that Begin was given.
+  void Train(BatchSums* sums);
   void StepElsewhere(BatchSums* sums);
   void FinishElsewhere(BatchSums* sums);
 
@@ -83,8 +91,8 @@ class DeviceTrainer : public BatchTrainer {
   const std::string where_;                 ///< "on NVIDIA H200"
   const DeviceArithmetic arithmetic_;
   std::unique_ptr<DeviceEngine> engine_;
-  // After a Fit that failed, when there is no engine: why, and what was there before it.
-  Status failure_;
+  Status failure_;  ///< why there is no engine any more
+  // What the last finished batch left, where there is no engine, or a store steps the next one.
   std::vector<float> kept_;
   SavedState kept_state_;
   std::uint64_t version_ = 0;

@@ -26,7 +26,7 @@ class RecordedStep {
   }
   /// Gives the graph back; the device must be idle.
   void Drop(Device* device) {
-    if (graph_ >= 0) device->DropGraph(graph_);
+    device->DropGraph(graph_);
     graph_ = -1;
   }
 

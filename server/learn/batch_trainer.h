@@ -64,8 +64,6 @@ class BatchTrainer {
 
   /// Returns at once. Batch and plan must stay unchanged until Finish has returned.
   virtual void Begin(const TrainingBatch& batch, const BatchPlan& plan) = 0;
-  /// Never waits. True: Finish waits for no other processor.
-  virtual bool Done() = 0;
   /// Returns when all updates of the plan are done, or the batch was left (plan.most_kl).
   virtual BatchSums Finish() = 0;
 

@@ -22,7 +22,6 @@ class HostTrainer : public BatchTrainer {
   std::optional<Moments> PopReturns() override { return store_->PopReturns(); }
   void ShareReturns(const Moments& own) override { store_->ShareReturns(own); }
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
-  bool Done() override { return true; }
   /// All of the work is done here.
   BatchSums Finish() override;
 

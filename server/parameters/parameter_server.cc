@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "server/parameters/model_shards.h"
 #include "server/parameters/segment_exchange.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -19,23 +19,12 @@ namespace {
 constexpr int kMessagesPerRound = 64;
 constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
 constexpr std::int64_t kTickEveryNs = 100'000'000;
-constexpr std::int64_t kWaitsSaidAfterNs = 1'000'000'000;
 constexpr std::int64_t kLetGoEveryNs = 2'000'000'000;
-constexpr std::int64_t kFirstCheckpointNs = 2'000'000'000;
-constexpr std::size_t kMaxModels = 64;
 constexpr double kLargestRate = 1e6;  // as in a message
 
 }  // namespace
 
 struct ParameterServer::State {
-  struct Model {
-    std::unique_ptr<Shard> shard;
-    std::uint64_t saved_version = 0;
-    int saved_members = 0;
-    std::int64_t saved_ns = 0;
-    bool may_answer = false;    ///< a checkpoint holds what it began with, or none is awaited
-    std::int64_t began_ns = 0;  ///< 0: its first checkpoint is not asked for
-  };
   struct Worker {
     std::string model;
     PeerId peer;
@@ -49,24 +38,16 @@ struct ParameterServer::State {
               std::int64_t now_ns);
   void OnPush(const PeerId& peer, std::uint64_t sender, const wire::Push& push,
               std::span<const float> block, std::int64_t now_ns);
-  Result<Shard*> ShardFor(const std::string& model);
   void Send(const PeerId& peer, const wire::Body& body, std::uint64_t sequence,
             std::shared_ptr<const Block> block = nullptr);
   std::span<const float> BlockOf(std::span<const std::byte> bytes);
   void Rest(int timeout_ms);
   void ReceivePushes();
-  /// Whether the model's answers wait for its first checkpoint.
-  bool AwaitsCheckpoint(const std::string& name, Model* model);
   void SendAnswers();
   void SendAnswer(Shard::Answer answer);
   void SendQueued();
-  void ReceiveKept();
   void Tick(std::int64_t now_ns);
   void ForgetTheSilent();
-  void SayWaits(std::int64_t now_ns);
-  void SayLeft(std::int64_t now_ns);
-  void Look();
-  void Save(const std::string& name, Model* model, std::int64_t now_ns);
 
   Socket socket;
   const ParameterServerOptions options;
@@ -74,17 +55,12 @@ struct ParameterServer::State {
   SegmentExchange segments;
   WakeSignal signal;
   Poller poller{&signal, segments.wakeup()};
-  std::map<std::string, Model> models;
+  ModelShards shards{&options};
   std::map<std::uint64_t, Worker> workers;
   std::deque<Message> queued;  ///< to peers whose pipe was full
   AlignedFloats aligned;       ///< a block that came off its border
   const std::shared_ptr<const Block> no_block = std::make_shared<Block>(0);
-  std::int64_t ticked_ns = 0, waits_since_ns = 0, let_go_ns = 0;
-  std::string waits;
-  bool said_left = false;
-  std::mutex mutex;
-  std::vector<std::pair<std::string, std::shared_ptr<const SavedState>>> kept;
-  std::vector<ShardView> views;
+  std::int64_t ticked_ns = 0, let_go_ns = 0;
 };
 
 Result<std::unique_ptr<ParameterServer>> ParameterServer::Open(SocketContext& context,
@@ -106,25 +82,7 @@ ParameterServer::~ParameterServer() = default;
 
 Status ParameterServer::Resume(const std::string& model, const std::string& spec,
                                const SavedState& state) {
-  auto shard = state_->ShardFor(model);
-  if (!shard.ok()) return shard.status();
-  MURMURATE_RETURN_IF_ERROR((*shard)->Load(state, spec));
-  state_->models[model].saved_version = (*shard)->version();
-  state_->models[model].may_answer = true;
-  return {};
-}
-
-Result<Shard*> ParameterServer::State::ShardFor(const std::string& name) {
-  if (const auto found = models.find(name); found != models.end()) return found->second.shard.get();
-  if (models.size() == kMaxModels) return InvalidArgument("a shard holds at most 64 models");
-  Model& model = models[name];
-  const LogCallback model_log = [log = options.log, name](LogLevel level, std::string_view text) {
-    if (log) log(level, name + ": " + std::string(text));
-  };
-  model.shard =
-      std::make_unique<Shard>(options.settings(name), options.shard, options.shards, model_log);
-  model.saved_ns = MonotonicNs();
-  return model.shard.get();
+  return state_->shards.Resume(model, spec, state);
 }
 
 void ParameterServer::State::Send(const PeerId& peer, const wire::Body& body,
@@ -148,28 +106,8 @@ void ParameterServer::State::SendQueued() {
   }
 }
 
-bool ParameterServer::State::AwaitsCheckpoint(const std::string& name, Model* model) {
-  if (model->may_answer || !options.answers_after_checkpoint || model->shard->empty()) return false;
-  const std::int64_t now_ns = MonotonicNs();
-  if (model->began_ns == 0) {
-    model->began_ns = now_ns;
-    options.on_save(name, *model->shard);
-  }
-  if (now_ns - model->began_ns < kFirstCheckpointNs) return true;
-  if (options.log)
-    options.log(LogLevel::kWarning,
-                name +
-                    ": the first checkpoint is not on disk yet; what is pushed until it is there "
-                    "is lost if this shard is killed: free or mend the disk");
-  model->may_answer = true;
-  return false;
-}
-
 void ParameterServer::State::SendAnswers() {
-  for (auto& [name, model] : models) {
-    if (AwaitsCheckpoint(name, &model)) continue;
-    for (Shard::Answer& answer : model.shard->PopAnswers()) SendAnswer(std::move(answer));
-  }
+  for (Shard::Answer& answer : shards.PopAnswers()) SendAnswer(std::move(answer));
 }
 
 void ParameterServer::State::SendAnswer(Shard::Answer answer) {
@@ -184,7 +122,7 @@ void ParameterServer::State::SendAnswer(Shard::Answer answer) {
 
 void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
                                     const wire::Join& join, std::int64_t now_ns) {
-  auto shard = ShardFor(join.model);
+  auto shard = shards.Make(join.model);
   if (!shard.ok())
     return Send(peer, wire::Error{wire::Refusal::kMeaning, shard.status().message(), 0}, 0);
   auto joined = (*shard)->Join(sender, join, now_ns);
@@ -195,7 +133,7 @@ void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
         segments.Leave(w.first);
         return true;
       });
-      models.erase(join.model);
+      shards.Erase(join.model);
     }
     const bool taken = joined.status().code() == StatusCode::kAlreadyRunning;
     const auto refusal = taken ? wire::Refusal::kBusy : wire::Refusal::kSpaces;
@@ -220,10 +158,10 @@ void ParameterServer::State::OnPush(const PeerId& peer, std::uint64_t sender,
                                     const wire::Push& push, std::span<const float> block,
                                     std::int64_t now_ns) {
   const auto worker = workers.find(sender);
-  const auto model = worker == workers.end() ? models.end() : models.find(worker->second.model);
-  if (model == models.end())
+  Shard* const shard = worker == workers.end() ? nullptr : shards.Find(worker->second.model);
+  if (shard == nullptr)
     return Send(peer, wire::Error{wire::Refusal::kNotRegistered, "join first", push.step}, 0);
-  const Status status = model->second.shard->OnPush(sender, push, block, now_ns);
+  const Status status = shard->OnPush(sender, push, block, now_ns);
   if (status.ok()) return;
   const bool again = status.code() == StatusCode::kUnavailable;
   Send(peer,
@@ -271,13 +209,12 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
   } else if (const auto worker = workers.find(header.sender); worker == workers.end()) {
     return;  // ALIVE or BYE of one that has not joined
   } else if (const auto* alive = std::get_if<wire::Alive>(&body)) {
-    models.at(worker->second.model).shard->OnAlive(header.sender, alive->waiting, now_ns);
+    shards.Find(worker->second.model)->OnAlive(header.sender, alive->waiting, now_ns);
   } else if (std::holds_alternative<wire::Bye>(body)) {
     segments.Leave(header.sender);
-    Model& model = models.at(worker->second.model);
-    model.shard->OnBye(header.sender, now_ns);
+    shards.Find(worker->second.model)->OnBye(header.sender, now_ns);
     if (options.save_every_ns > 0)  // what it pushed is with no one else
-      Save(worker->second.model, &model, now_ns);
+      shards.Save(worker->second.model, now_ns);
     workers.erase(worker);
   } else {
     Send(message.peer,
@@ -289,86 +226,19 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
   }
 }
 
-void ParameterServer::State::Save(const std::string& name, Model* model, std::int64_t now_ns) {
-  // guard: ArrayWorkerTest.OneThatHasLeftIsNoMemberInTheLastCheckpoint: who has left since is news
-  const bool is_saved = model->shard->version() == model->saved_version &&
-                        model->shard->members() >= model->saved_members;
-  if (!options.on_save || model->shard->empty() || is_saved) return;
-  model->saved_version = model->shard->version();
-  model->saved_members = model->shard->members();
-  model->saved_ns = now_ns;
-  options.on_save(name, *model->shard);
-}
-
-void ParameterServer::State::SayWaits(std::int64_t now_ns) {
-  std::string now;
-  for (const auto& [name, model] : models) {
-    const std::string words = model.shard->Waits();
-    if (!words.empty()) now += (now.empty() ? "" : "; ") + name + ": " + words;
-  }
-  if (now != waits) {
-    waits = std::move(now);
-    waits_since_ns = now_ns;
-  } else if (!waits.empty() && waits_since_ns > 0 && now_ns - waits_since_ns > kWaitsSaidAfterNs) {
-    if (options.log) options.log(LogLevel::kInfo, waits);
-    waits_since_ns = 0;  // said once
-  }
-}
-
-void ParameterServer::State::SayLeft(std::int64_t now_ns) {
-  if (said_left || !options.on_left) return;
-  bool left = false;
-  for (const auto& [name, model] : models) {
-    const Shard::Use use = model.shard->use(now_ns);
-    if (use == Shard::Use::kUsed) return;
-    left = left || use == Shard::Use::kLeft;
-  }
-  if (!left) return;
-  said_left = true;
-  options.on_left();
-}
-
-void ParameterServer::State::Look() {
-  std::vector<ShardView> now;
-  for (const auto& [name, model] : models)
-    now.push_back({name, model.shard->version(), model.shard->members(), model.shard->Waits()});
-  const std::lock_guard lock(mutex);
-  views = std::move(now);
-}
-
 void ParameterServer::State::ForgetTheSilent() {
   std::erase_if(workers, [this](const auto& entry) {
     const auto& [id, worker] = entry;
-    return !segments.Maps(id) && !models.at(worker.model).shard->IsMember(id);
+    return !segments.Maps(id) && !shards.Find(worker.model)->IsMember(id);
   });
-}
-
-void ParameterServer::State::ReceiveKept() {
-  std::vector<std::pair<std::string, std::shared_ptr<const SavedState>>> on_disk;
-  {
-    const std::lock_guard lock(mutex);
-    on_disk.swap(kept);
-  }
-  for (const auto& [name, state] : on_disk) {
-    const auto model = models.find(name);
-    if (model == models.end()) continue;
-    model->second.shard->Kept(*state);
-    if (!std::exchange(model->second.may_answer, true)) SendAnswers();
-  }
 }
 
 void ParameterServer::State::Tick(std::int64_t now_ns) {
   if (now_ns - ticked_ns < kTickEveryNs) return;
   ticked_ns = now_ns;
-  for (auto& [name, model] : models) {
-    model.shard->Tick(now_ns);
-    if (options.save_every_ns > 0 && now_ns - model.saved_ns >= options.save_every_ns)
-      Save(name, &model, now_ns);
-  }
+  shards.Tick(now_ns);
   SendAnswers();
-  SayWaits(now_ns);
-  SayLeft(now_ns);
-  Look();
+  shards.Say(now_ns);
   if (now_ns - let_go_ns >= kLetGoEveryNs) {
     let_go_ns = now_ns;
     segments.LetGoOfTheDead();
@@ -395,34 +265,26 @@ void ParameterServer::PollOnce(int timeout_ms) {
     s.SendAnswers();
     s.ReceivePushes();
   }
-  s.ReceiveKept();
+  if (s.shards.ReceiveKept()) s.SendAnswers();
   s.Tick(MonotonicNs());
 }
 
 void ParameterServer::Wake() { state_->signal.Set(); }
 
 void ParameterServer::PostKept(const std::string& model, std::shared_ptr<const SavedState> state) {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->kept.emplace_back(model, std::move(state));
-  }
+  state_->shards.PostKept(model, std::move(state));
   state_->signal.Set();
 }
 
-void ParameterServer::SaveAll() {
-  for (auto& [name, model] : state_->models) state_->Save(name, &model, MonotonicNs());
-}
+void ParameterServer::SaveAll() { state_->shards.SaveAll(MonotonicNs()); }
 
 std::string ParameterServer::BoundAddress() const { return state_->socket.BoundAddress(); }
 
-std::vector<ShardView> ParameterServer::Views() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->views;
-}
+std::vector<ShardView> ParameterServer::Views() const { return state_->shards.Views(); }
 
 std::string ParameterServer::Report() const {
   std::string report;
-  state_->Look();
+  state_->shards.Look();
   for (const ShardView& view : Views()) {
     report += view.model + ": version " + std::to_string(view.version) + ", " +
               std::to_string(view.workers) + " workers\n";
@@ -432,8 +294,7 @@ std::string ParameterServer::Report() const {
 }
 
 const Shard* ParameterServer::Find(const std::string& model) const {
-  const auto found = state_->models.find(model);
-  return found == state_->models.end() ? nullptr : found->second.shard.get();
+  return state_->shards.Find(model);
 }
 
 }  // namespace murmurate

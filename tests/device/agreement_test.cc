@@ -1,5 +1,6 @@
 // The learner on a device and the learner on this processor, side by side: every bundled model, and
 // models that no example has, from the same batches and plans.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -77,11 +78,12 @@ double Distance(const ParameterLayout& layout, std::span<const float> expected,
 }
 
 struct Pair {
-  explicit Pair(const Named& named)
-      : planner(named.spec, named.settings, 5),
+  explicit Pair(const Named& named, HostDeviceOptions options = {})
+      : processor(MakeTestDevice(std::move(options))),
+        planner(named.spec, named.settings, 5),
         rates(Rates::Of(named.settings)),
         host(std::make_unique<HostTrainer>(named.spec, named.settings)) {
-    auto made = DeviceTrainer::Make(named.spec, named.settings, MakeTestDevice());
+    auto made = DeviceTrainer::Make(named.spec, named.settings, processor);
     EXPECT_TRUE(made.ok()) << made.status();
     device = *std::move(made);
     std::vector<float> parameters(ParameterLayout(named.spec).total);
@@ -123,6 +125,9 @@ struct Pair {
     EXPECT_LT(Distance(layout, host->parameters(), device->parameters(), &where), most) << where;
   }
 
+  ~Pair() { EXPECT_THAT(UnwrittenOn(*processor), testing::IsEmpty()); }
+
+  const std::shared_ptr<Device> processor;
   BatchPlanner planner;
   Rates rates;
   std::unique_ptr<BatchTrainer> host, device;
@@ -294,6 +299,33 @@ TEST(Agreement, OfLabelsThatAreNewReadAndHeldOut) {
   pair.ExpectClose(ParameterLayout(named.spec), 1e-4);
 }
 
+/// Of doubles every test here shows it.
+TEST(Agreement, ComputesWithNoFloatThatWasNotWritten) {
+  std::vector<Named> models = OtherModels();
+  for (Named& named : BundledModels())
+    if (named.spec.recurrent() || !named.spec.policy().encoders.empty()) models.push_back(named);
+  for (const Named& named : models) {
+    SCOPED_TRACE(named.name);
+    TrainingBatch batch = RandomBatch(named.spec, named.settings, 17, true);
+    Pair(named, {.poison = Poison::kFloats}).Train(batch);
+  }
+}
+
+/// A batch of which nothing may be learned, before others and between them.
+TEST(Agreement, OfABatchWithoutRows) {
+  for (const char* kind : {"ppo", "bc"}) {
+    Named named{kind,
+                PolicyAndValue{.spaces = {Box({4}), Box({2})}, .trunk = Layers({"dense 16 tanh"})},
+                SmallSettings(kind)};
+    TrainingBatch empty = RandomBatch(named.spec, named.settings, 3);
+    TrainingBatch full = RandomBatch(named.spec, named.settings, 4);
+    std::ranges::fill(empty.weight, 0.0f);
+    Pair pair(named);
+    for (TrainingBatch* batch : {&empty, &full, &empty, &full}) pair.Train(*batch);
+    pair.ExpectClose(ParameterLayout(named.spec), 1e-4);
+  }
+}
+
 /// Back at the parameters of the beginning, with an optimizer that knows of no step.
 TEST(Agreement, AfterItHasGoneBack) {
   Named named{"going back",
@@ -333,42 +365,6 @@ TEST(Agreement, WhereAStoreStepsTheParameters) {
   pair.device = *std::move(made);
   for (int i = 0; i < 4; ++i) pair.Train(batch);
   pair.ExpectClose(ParameterLayout(named.spec), 1e-4);
-}
-
-/// Room on the device for batches of one shape, and not for larger ones.
-TEST(DeviceTrainer, KeepsWhatItHasWhereALargerBatchDoesNotFit) {
-  const Named named{
-      "small", PolicyAndValue{.spaces = {Box({4}), Discrete(2)}, .trunk = Layers({"dense 8 tanh"})},
-      SmallSettings()};
-  const std::size_t room = MeasureDeviceMemory(named.spec, named.settings).total;
-  auto made =
-      DeviceTrainer::Make(named.spec, named.settings,
-                          std::make_shared<HostDevice>(HostDeviceOptions{.memory_bytes = room}));
-  ASSERT_TRUE(made.ok()) << made.status();
-  BatchTrainer& trainer = **made;
-  std::vector<float> parameters(ParameterLayout(named.spec).total);
-  InitializeParameters(named.spec, 3, parameters);
-  trainer.SetParameters(parameters);
-  TrainingBatch batch = RandomBatch(named.spec, named.settings, 3);
-  BatchPlanner planner(named.spec, named.settings, 5);
-  (void)trainer.Open(1, false);
-  trainer.Begin(batch, planner.Plan(batch, Rates::Of(named.settings), 0));
-  EXPECT_GT(trainer.Finish().updates, 0u);
-  const std::vector<float> after(trainer.parameters().begin(), trainer.parameters().end());
-  SavedState before, later;
-  trainer.Save(&before);
-
-  trainer.Fit(WithShape(named.settings, {8, 400}, false));
-  EXPECT_EQ(trainer.Health().code(), StatusCode::kResource);
-  EXPECT_NE(trainer.Health().message().find("are needed"), std::string::npos) << trainer.Health();
-  trainer.Prefetch(batch);
-  (void)trainer.Open(2, false);
-  trainer.Begin(batch, planner.plan());
-  EXPECT_EQ(trainer.Finish().updates, 0u);
-  EXPECT_FALSE(trainer.GoBack(parameters));
-  EXPECT_EQ(std::vector<float>(trainer.parameters().begin(), trainer.parameters().end()), after);
-  trainer.Save(&later);
-  EXPECT_EQ(later, before);
 }
 
 TEST(Agreement, OfEveryOptimizer) {

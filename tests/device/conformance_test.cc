@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "server/compute/device/calls/layers.h"
+#include "server/compute/device/device_event_holder.h"
 #include "server/compute/device/device_memory.h"
 #include "shared/core/random.h"
 #include "tests/device/test_device.h"
@@ -24,7 +25,7 @@ Floats Normals(std::size_t count, std::uint64_t seed) {
 
 class AnyDevice : public testing::Test {
  protected:
-  AnyDevice() : device_(MakeTestDevice()), done_(device_->MakeEvent()) {}
+  AnyDevice() : device_(MakeTestDevice()), done_(device_.get()) {}
   ~AnyDevice() override {
     for (void* block : blocks_) device_->Free(block);
     EXPECT_EQ(device_->error(), "");
@@ -32,8 +33,8 @@ class AnyDevice : public testing::Test {
 
   Device* device() { return device_.get(); }
   void Wait(Stream stream = Stream::kMain) {
-    device_->Record(stream, done_);
-    device_->Await(done_);
+    device_->Record(stream, done_.get());
+    device_->Await(done_.get());
   }
   float* Put(const Floats& numbers) {
     blocks_.push_back(device_->Allocate(numbers.size() * sizeof(float)));
@@ -60,7 +61,7 @@ class AnyDevice : public testing::Test {
 
  private:
   const std::shared_ptr<Device> device_;
-  const DeviceEvent done_;
+  const DeviceEventHolder done_;
   std::vector<void*> blocks_;
 };
 
@@ -227,12 +228,14 @@ TEST_F(AnyDevice, LetsAStreamWaitForTheOther) {
   float* const sum = Put(Floats(kCount, 0.0f));
   float* const copied = Put(Floats(kCount, 0.0f));
   float* const step = Put(ones);
-  const DeviceEvent added = device()->MakeEvent();
   for (int i = 0; i < 8; ++i)
     device()->Launch(Stream::kMain, Grid::For(kCount),
                      AddNumbersCall{.a = sum, .b = step, .sum = sum, .count = kCount});
-  device()->Record(Stream::kMain, added);
-  device()->WaitFor(Stream::kCopy, added);
+  {
+    const DeviceEventHolder added(device());  // given back while it is waited for
+    device()->Record(Stream::kMain, added.get());
+    device()->WaitFor(Stream::kCopy, added.get());
+  }
   device()->CopyWithin(Stream::kCopy, copied, sum, kCount * sizeof(float));
   Wait(Stream::kCopy);
   EXPECT_EQ(Read(copied, kCount), Floats(kCount, 8.0f));

@@ -120,6 +120,28 @@ TEST_F(CudaDeviceTest, RunsWhatAGraphKeepsWhenItIsReplayedAndNotBefore) {
   EXPECT_EQ(device->error(), "");
 }
 
+TEST_F(CudaDeviceTest, GivesBackEventsAndGraphsAndUsesTheirNumbersAgain) {
+  const auto device = Open();
+  const int objects = runtime.objects;
+  std::vector<std::pair<DeviceEvent, DeviceGraph>> made;
+  for (int time = 0; time < 3; ++time) {
+    const DeviceEvent kept = device->MakeEvent(), event = device->MakeEvent();
+    device->BeginGraph(Stream::kMain);
+    const DeviceGraph graph = device->EndGraph(Stream::kMain);
+    EXPECT_EQ(runtime.objects, objects + 3);
+    made.emplace_back(event, graph);
+    device->DropEvent(event);
+    device->DropGraph(graph);
+    device->Record(Stream::kMain, kept);
+    device->DropEvent(kept);
+    device->DropEvent(-1);
+    device->DropGraph(-1);
+    EXPECT_EQ(runtime.objects, objects);
+  }
+  EXPECT_EQ(made[0], made[2]);
+  EXPECT_EQ(device->error(), "");
+}
+
 TEST_F(CudaDeviceTest, SaysWhatFailedFirstWhatWasBeingDoneAndTheLastKernel) {
   const auto device = Open();
   const DeviceEvent event = device->MakeEvent();

@@ -38,7 +38,6 @@ class Counting : public BatchTrainer {
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override {
     trainer_->Begin(batch, plan);
   }
-  bool Done() override { return trainer_->Done(); }
   BatchSums Finish() override { return trainer_->Finish(); }
   std::span<const float> parameters() const override { return trainer_->parameters(); }
   void SetParameters(std::span<const float> parameters) override {

@@ -38,6 +38,7 @@ class ForwardingDevice : public Device {
     if (Passes()) device_->Convolve(stream, call);
   }
   DeviceEvent MakeEvent() override { return device_->MakeEvent(); }
+  void DropEvent(DeviceEvent event) override { device_->DropEvent(event); }
   void Record(Stream stream, DeviceEvent event) override { device_->Record(stream, event); }
   void WaitFor(Stream stream, DeviceEvent event) override { device_->WaitFor(stream, event); }
   bool Reached(DeviceEvent event) override { return device_->Reached(event); }

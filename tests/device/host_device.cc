@@ -1,10 +1,11 @@
 #include "tests/device/host_device.h"
 
-#include <algorithm>
+#include <cfenv>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "shared/core/check.h"
 #include "tests/device/call_pointers.h"
@@ -37,9 +38,10 @@ HostDevice::HostDevice(HostDeviceOptions options)
       pinned_bytes_(options.pinned_bytes),
       multiprocessors_(options.multiprocessors),
       pictures_(options.pictures),
+      poison_(options.poison),
       runner_(options.runner != nullptr ? std::move(options.runner)
                                         : std::make_unique<FiberRunner>(options.seed)),
-      memory_(options.memory_bytes),
+      memory_(options.memory_bytes, options.poison),
       queues_(options.seed) {}
 
 HostDevice::~HostDevice() = default;
@@ -68,6 +70,7 @@ bool HostDevice::Begin() {
 void HostDevice::Fail(const std::string& why) {
   error_ = why;
   queues_.Clear();
+  copies_.Forget();
 }
 
 void HostDevice::EnqueueWhenReady(Stream stream, const void* memory, std::size_t bytes,
@@ -80,6 +83,15 @@ void HostDevice::EnqueueWhenReady(Stream stream, const void* memory, std::size_t
 void HostDevice::Enqueue(Stream stream, DeviceWork work) {
   if (graphs_.Records(stream)) return graphs_.Add(std::move(work));
   queues_.Enqueue(stream, std::move(work));
+  RunAhead();
+}
+
+void HostDevice::RunAhead() {
+  if (seed_ % 8 != 7) return;
+  std::bernoulli_distribution more(0.5);  // about as much as is enqueued
+  const OpenMemory open(&memory_);
+  while (more(random_) && queues_.DoOne()) {
+  }
 }
 
 void HostDevice::CheckDevice(const void* memory, std::size_t bytes, const char* what) const {
@@ -106,7 +118,7 @@ std::byte* HostDevice::AllocatePinned(std::size_t bytes) {
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kBorder, all));
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, &all, sizeof all);
-  Poison(memory + kBorder, bytes);
+  FillWith(poison_, memory + kBorder, bytes);
   return memory + kBorder;
 }
 
@@ -114,6 +126,7 @@ void HostDevice::FreePinned(std::byte* memory) {
   if (memory == nullptr) return;
   std::size_t all = 0;
   std::memcpy(&all, memory - kBorder, sizeof all);
+  MURMURATE_CHECK(!copies_.Touch(memory, all - kBorder), "pinned memory stays until it is copied");
   pinned_used_ -= all;
   std::free(memory - kBorder);
 }
@@ -123,7 +136,11 @@ void HostDevice::CopyIn(Stream stream, void* device, const void* host, std::size
   if (!Begin()) return;
   CheckDevice(device, bytes, "CopyIn writes memory of the device");
   MURMURATE_CHECK(!memory_.Touches(host, bytes), "CopyIn reads memory of the host");
-  Enqueue(stream, [=] { std::memcpy(device, host, bytes); });
+  copies_.Begin(host, bytes);
+  Enqueue(stream, [=, this] {
+    std::memcpy(device, host, bytes);
+    copies_.End(host, bytes);
+  });
 }
 
 void HostDevice::CopyOut(Stream stream, void* host, const void* device, std::size_t bytes) {
@@ -131,7 +148,11 @@ void HostDevice::CopyOut(Stream stream, void* host, const void* device, std::siz
   if (!Begin()) return;
   CheckDevice(device, bytes, "CopyOut reads memory of the device");
   MURMURATE_CHECK(!memory_.Touches(host, bytes), "CopyOut writes memory of the host");
-  Enqueue(stream, [=] { std::memcpy(host, device, bytes); });
+  copies_.Begin(host, bytes);
+  Enqueue(stream, [=, this] {
+    std::memcpy(host, device, bytes);
+    copies_.End(host, bytes);
+  });
 }
 
 void HostDevice::CopyWithin(Stream stream, void* to, const void* from, std::size_t bytes) {
@@ -154,7 +175,7 @@ void HostDevice::Multiply(Stream stream, const ProductCall& call) {
   CheckDevice(call.a, extents.a * sizeof(float), "a product's a is memory of the device");
   CheckDevice(call.b, extents.b * sizeof(float), "a product's b is memory of the device");
   CheckDevice(call.c, extents.c * sizeof(float), "a product's c is memory of the device");
-  Enqueue(stream, [call] { HostMultiply(call); });
+  Enqueue(stream, [this, call] { Watch("Multiply", [&] { HostMultiply(call); }); });
 }
 
 void HostDevice::Convolve(Stream stream, const ConvolutionCall& call) {
@@ -166,7 +187,7 @@ void HostDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   CheckDevice(call.weight, extents.weight * sizeof(float), "the weight is memory of the device");
   CheckDevice(call.output, extents.output * BytesOf(call.pictures),
               "the output is memory of the device");
-  Enqueue(stream, [call] { HostConvolve(call); });
+  Enqueue(stream, [this, call] { Watch("Convolve", [&] { HostConvolve(call); }); });
 }
 
 void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, const void* call,
@@ -184,11 +205,25 @@ void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 
 void HostDevice::RunKernel(KernelId kernel, const Grid& grid, const void* call) {
   mutation_.BeforeKernel(kernel, call);
-  if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
-  runner_->Run(HostKernelOf(kernel), grid, call);
+  Watch(HostKernelOf(kernel).name, [&] {
+    if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
+    runner_->Run(HostKernelOf(kernel), grid, call);
+  });
+}
+
+template <typename Work>
+void HostDevice::Watch(const char* name, const Work& work) {
+  std::feclearexcept(FE_INVALID);
+  work();
+  if (std::fetestexcept(FE_INVALID) != 0) unwritten_.insert(name);
+  std::feclearexcept(FE_INVALID);
 }
 
 DeviceEvent HostDevice::MakeEvent() { return queues_.MakeEvent(); }
+
+void HostDevice::DropEvent(DeviceEvent event) {
+  if (event >= 0) queues_.DropEvent(event);
+}
 
 void HostDevice::Record(Stream stream, DeviceEvent event) {
   MURMURATE_CHECK(!graphs_.Records(stream), "events are not part of a graph");
@@ -245,6 +280,7 @@ void HostDevice::Replay(Stream stream, DeviceGraph graph) {
     else
       queues_.Enqueue(stream, [found, &work] { work.run(); });
   }
+  RunAhead();
 }
 
 void HostDevice::DropGraph(DeviceGraph graph) {

@@ -77,6 +77,22 @@ TEST_F(HostDeviceDeathTest, AGraphHoldsWhatItCannot) {
   device_.EndGraph(Stream::kMain);
 }
 
+TEST_F(HostDeviceDeathTest, AnEventIsUsedThatWasGivenBack) {
+  const DeviceEvent event = device_.MakeEvent();
+  device_.DropEvent(event);
+  (void)device_.MakeEvent();
+  EXPECT_DEATH(device_.Record(Stream::kMain, event), "not dropped");
+  EXPECT_DEATH(device_.Await(event), "not dropped");
+}
+
+TEST_F(HostDeviceDeathTest, PinnedMemoryIsFreedBeforeItIsCopied) {
+  std::byte* const pinned = device_.AllocatePinned(512);
+  device_.CopyOut(Stream::kMain, pinned + 256, y_.data(), 4);
+  EXPECT_DEATH(device_.FreePinned(pinned), "pinned memory stays until it is copied");
+  device_.Finish();
+  device_.FreePinned(pinned);
+}
+
 TEST_F(HostDeviceDeathTest, AKernelWritesPastItsMemory) {
 #ifdef __SANITIZE_ADDRESS__
   EXPECT_DEATH(

@@ -65,6 +65,27 @@ TEST(HostDeviceOrder, AWaitIsForTheRecordsBeforeIt) {
   }
 }
 
+TEST(HostDeviceOrder, AStreamStillWaitsForAnEventThatWasGivenBack) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    HostDevice device({.seed = seed});
+    const DeviceNumbers y(&device, std::vector<float>{0}), one(&device, std::vector<float>{1});
+    const DeviceEvent added = device.MakeEvent();
+    device.Launch(Stream::kMain, Grid::For(1), AddOne(y, one));
+    device.Record(Stream::kMain, added);
+    device.WaitFor(Stream::kCopy, added);
+    device.DropEvent(added);
+    const DeviceEvent copied = device.MakeEvent();
+    float out = -1;
+    device.CopyOut(Stream::kCopy, &out, y.data(), sizeof out);
+    device.Record(Stream::kCopy, copied);
+    device.Await(copied);
+    EXPECT_EQ(out, 1) << "seed " << seed;
+    EXPECT_EQ(device.events(), 1u);
+    device.DropEvent(copied);
+    device.DropEvent(-1);
+  }
+}
+
 TEST(HostDeviceOrder, AwaitDoesNotPromiseWhatItsEventDoesNot) {
   bool left_undone = false;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

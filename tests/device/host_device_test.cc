@@ -124,6 +124,30 @@ TEST(HostDevice, MemoryIsNotANumberUntilItIsWritten) {
   EXPECT_TRUE(std::isnan(cleared[2]));
 }
 
+TEST(HostDevice, KnowsWhatComputesWithMemoryThatWasNotWritten) {
+  HostDevice device({.poison = Poison::kFloats});
+  const DeviceNumbers y(&device, DeviceNumbers::Count{3}), a(&device, {1, 2, 3});
+  AddNumbersCall call{.a = a.data(), .b = y.data(), .sum = y.data(), .count = 3};
+  device.CopyWithin(Stream::kMain, y.data(), a.data(), a.bytes());
+  device.Launch(Stream::kMain, Grid::For(3), call);
+  EXPECT_EQ(y.Read(), (std::vector<float>{2, 4, 6}));
+  EXPECT_TRUE(device.unwritten().empty());
+  const DeviceNumbers none(&device, DeviceNumbers::Count{3});
+  call.b = none.data();
+  device.Launch(Stream::kMain, Grid::For(3), call);
+  device.Multiply(Stream::kMain, {.rows = 1,
+                                  .columns = 1,
+                                  .depth = 3,
+                                  .a = none.data(),
+                                  .a_stride = 3,
+                                  .b = a.data(),
+                                  .b_stride = 1,
+                                  .c = y.data(),
+                                  .c_stride = 1});
+  device.Finish();
+  EXPECT_EQ(device.unwritten(), (std::set<std::string>{"AddNumbers", "Multiply"}));
+}
+
 TEST(HostDevice, MemoryHasALimit) {
   HostDevice device({.memory_bytes = 1000, .pinned_bytes = 1024});
   void* const most = device.Allocate(1000);

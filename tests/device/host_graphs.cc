@@ -14,22 +14,21 @@ void HostGraphs::Begin(Stream stream) {
 
 DeviceGraph HostGraphs::End(Stream stream) {
   MURMURATE_CHECK(Records(stream), "a graph ends on the stream that it began on");
-  graphs_.push_back(std::exchange(recorded_, nullptr));
-  return static_cast<DeviceGraph>(graphs_.size()) - 1;
+  graphs_[made_] = std::exchange(recorded_, nullptr);
+  return made_++;
 }
 
 void HostGraphs::Add(DeviceWork work) { recorded_->push_back(std::move(work)); }
 
 std::shared_ptr<const HostGraphs::Graph> HostGraphs::Find(DeviceGraph graph) const {
-  const bool known = graph >= 0 && static_cast<std::size_t>(graph) < graphs_.size() &&
-                     graphs_[static_cast<std::size_t>(graph)] != nullptr;
-  MURMURATE_CHECK(known, "the graph was recorded, and not dropped");
-  return graphs_[static_cast<std::size_t>(graph)];
+  const auto found = graphs_.find(graph);
+  MURMURATE_CHECK(found != graphs_.end(), "the graph was recorded, and not dropped");
+  return found->second;
 }
 
 void HostGraphs::Drop(DeviceGraph graph) {
   Find(graph);
-  graphs_[static_cast<std::size_t>(graph)] = nullptr;
+  graphs_.erase(graph);
 }
 
 }  // namespace murmurate

@@ -1,6 +1,7 @@
 // HostGraphs: what was enqueued between BeginGraph and EndGraph, kept with its arguments.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -21,11 +22,13 @@ class HostGraphs {
   void Add(DeviceWork work);
   std::shared_ptr<const Graph> Find(DeviceGraph graph) const;
   void Drop(DeviceGraph graph);
+  std::size_t graphs() const { return graphs_.size(); }  ///< that were not dropped
 
  private:
   Stream stream_ = Stream::kMain;
   std::shared_ptr<Graph> recorded_;  ///< the present one
-  std::vector<std::shared_ptr<const Graph>> graphs_;
+  std::map<DeviceGraph, std::shared_ptr<const Graph>> graphs_;
+  DeviceGraph made_ = 0;  ///< so far; no number is given twice
 };
 
 }  // namespace murmurate

@@ -49,7 +49,7 @@ void* HostMemory::Allocate(std::size_t bytes) {
   const Block block = {static_cast<std::byte*>(pages), page_bytes, bytes};
   std::byte* const memory = block.pages + page_bytes - UpTo(bytes, kBorder);
   Protect(block, true);
-  Poison(memory, bytes);
+  FillWith(poison_, memory, bytes);
   ASAN_POISON_MEMORY_REGION(block.pages, memory - block.pages);
   ASAN_POISON_MEMORY_REGION(memory + bytes, block.pages + page_bytes + page - (memory + bytes));
   Protect(block, open_);

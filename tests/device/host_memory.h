@@ -10,16 +10,19 @@
 #include <span>
 #include <vector>
 
+#include "tests/device/kernel_block.h"
+
 namespace murmurate {
 
 class HostMemory {
  public:
-  explicit HostMemory(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  explicit HostMemory(std::size_t limit_bytes, Poison poison = Poison::kDoubles)
+      : limit_bytes_(limit_bytes), poison_(poison) {}
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
-  /// On a border of 256 bytes, and poisoned (kernel_block.h); null: the limit is reached.
+  /// On a border of 256 bytes, and filled with the poison; null: the limit is reached.
   void* Allocate(std::size_t bytes);
   void Free(void* memory);
 
@@ -44,6 +47,7 @@ class HostMemory {
   void Protect(const Block& block, bool open) const;
 
   const std::size_t limit_bytes_;
+  const Poison poison_;
   std::size_t used_bytes_ = 0;
   bool open_ = false;
   std::map<std::uintptr_t, Block> blocks_;  ///< by their address

@@ -1,5 +1,9 @@
 #include "tests/device/host_mutation.h"
 
+#include <execinfo.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +32,19 @@ constexpr ControlNumber kControlNumbers[] = {
     MURMURATE_CONTROL_NUMBER(updates_a_pass), MURMURATE_CONTROL_NUMBER(scored_too)};
 #undef MURMURATE_CONTROL_NUMBER
 
+/// Where the call that returns to `caller` stands, and where its function was called.
+std::string PlaceOf(const void* caller) {
+  std::array<void*, 16> frames{};
+  const auto end = frames.begin() + backtrace(frames.data(), static_cast<int>(frames.size()));
+  const auto found = std::find(frames.begin(), end, caller);
+  const void* const outer = end - found > 1 ? found[1] : caller;
+  std::array<char, 64> place{};
+  std::snprintf(place.data(), place.size(), "%#tx %#tx",
+                static_cast<const char*>(caller) - &__executable_start,
+                static_cast<const char*>(outer) - &__executable_start);
+  return place.data();
+}
+
 }  // namespace
 
 HostMutation HostMutation::OfEnvironment() {
@@ -48,11 +65,9 @@ void HostMutation::List(const std::string& line) const {
 
 bool HostMutation::LeavesOut(const void* caller) {
   if (kind_ != "event" && kind_ != "list") return false;
-  char address[32];
-  std::snprintf(address, sizeof address, "%#tx",
-                static_cast<const char*>(caller) - &__executable_start);
-  if (kind_ == "list") List(std::string("event ") + address);
-  return kind_ == "event" && what_ == address;
+  const std::string place = PlaceOf(caller);
+  if (kind_ == "list") List("event " + place);
+  return kind_ == "event" && what_ == place;
 }
 
 void HostMutation::BeforeKernel(KernelId kernel, const void* call) {

@@ -1,7 +1,10 @@
 // HostMutation: one thing that a HostDevice does wrongly on purpose, so that scripts/device-mutations.py
 // can see that a test notices. The environment's MURMURATE_DEVICE_MUTATION names it:
 //
-//   event ADDRESS   a Record or WaitFor is left out: the one that is called at ADDRESS of the program
+//   event ADDRESS ADDRESS
+//                   a Record or WaitFor is left out: the one that returns to the first ADDRESS of the
+//                   program, in a call that returns to the second. The engine is compiled so that
+//                   every call returns to where it stands (tests/device/CMakeLists.txt)
 //   control NAME    a number of TrainingControl that the host writes stays what it was at the first pass
 //   list FILE       nothing is wrong; each place that could be named above is added to FILE, a line each
 #pragma once

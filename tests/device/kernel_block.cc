@@ -38,11 +38,10 @@ void KernelFails(const HostKernel& kernel, const char* sentence) {
   std::abort();
 }
 
-void Poison(void* memory, std::size_t bytes) {
-  constexpr std::uint32_t kNotANumber = 0x7ff4dead;
+void FillWith(Poison poison, void* memory, std::size_t bytes) {
   auto* const to = static_cast<std::byte*>(memory);
-  for (std::size_t done = 0; done < bytes; done += sizeof kNotANumber)
-    std::memcpy(to + done, &kNotANumber, std::min(sizeof kNotANumber, bytes - done));
+  for (std::size_t done = 0; done < bytes; done += sizeof poison)
+    std::memcpy(to + done, &poison, std::min(sizeof poison, bytes - done));
 }
 
 }  // namespace murmurate

@@ -65,7 +65,13 @@ void CheckGrid(const HostKernel& kernel, const Grid& grid);
 /// Ends the program with a sentence about the kernel.
 [[noreturn]] void KernelFails(const HostKernel& kernel, const char* sentence);
 
-/// Fills memory with words of which each is not a number, as a float and (two of them) as a double.
-void Poison(void* memory, std::size_t bytes);
+/// What stands for memory that was not written. The processor notes what computes with it
+/// (FE_INVALID): no word can be a signalling NaN both as a float and as half of a double.
+enum class Poison : std::uint32_t {
+  kDoubles = 0x7ff4dead,  ///< signalling as a double, not a number as a float
+  kFloats = 0x7fa0dead,   ///< signalling as a float, 1e306 as a double
+};
+/// Fills memory with words of it.
+void FillWith(Poison poison, void* memory, std::size_t bytes);
 
 }  // namespace murmurate

@@ -1,7 +1,9 @@
 // Losses on a device against those of server/network, with their sums and what stops a batch.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
 #include "server/device/device_loss.h"
 #include "server/learn/algorithms.h"
@@ -72,6 +74,7 @@ struct HostMinibatch {
 struct LossAnswer {
   std::vector<float> d_outputs, d_values, d_log_deviations;
   TrainingControl control = {};
+  std::set<std::string> unwritten = {};
 };
 
 std::unique_ptr<DeviceLoss> LossOf(Kind kind, const ModelSpec& spec, int rows,
@@ -120,7 +123,8 @@ LossAnswer AskDevice(Kind kind, const ModelSpec& spec, const HostMinibatch& host
   blocks.device()->CopyIn(Stream::kMain, on_device, &control, sizeof control);
   for (int i = 0; i < times; ++i) blocks.device()->Replay(Stream::kMain, graph);
   return {blocks.Read(minibatch.d_outputs, outputs), blocks.Read(minibatch.d_values, rows),
-          blocks.Read(minibatch.d_log_deviations, deviations), blocks.Read(on_device)};
+          blocks.Read(minibatch.d_log_deviations, deviations), blocks.Read(on_device),
+          blocks.device()->unwritten()};
 }
 
 TrainingControl ControlOf(float clip, float dual_clip, float entropy) {
@@ -308,6 +312,19 @@ TEST(DeviceLabelLoss, CountsWhatIsLearnedAndWhatIsScored) {
   expect(ask(2, 1, 0), false, true);
   expect(ask(4, 0, 1), true, true);
   expect(ask(5, 0, 1), true, false);
+}
+
+/// Nothing was left by blocks that end at once.
+TEST(DeviceLoss, OfABatchThatWasLeftReadsNothingThatWasNotWritten) {
+  const ModelSpec spec = ManyActionModels()[0];
+  const HostMinibatch host(spec, 33, 2);
+  for (const Kind kind : {Kind::kClippedRatio, Kind::kSquaredError}) {
+    TrainingControl control = ControlOf(0.2f, 0.0f, 0.0f);
+    control.stopped = 1;
+    const LossAnswer got = AskDevice(kind, spec, host, control);
+    EXPECT_EQ(std::memcmp(&got.control, &control, sizeof control), 0);
+    EXPECT_THAT(got.unwritten, testing::IsEmpty());
+  }
 }
 
 TEST(DeviceLoss, IsTheOneThatTheAlgorithmSays) {

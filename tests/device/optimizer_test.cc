@@ -1,4 +1,5 @@
 // The optimizer on a device against LocalStore with the optimizers of server/parameters.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -229,6 +230,7 @@ TEST(DeviceOptimizer, ABatchThatWasLeftOrIsScoredChangesNothing) {
     const TrainingControl after = stepper.control();
     EXPECT_EQ(std::memcmp(&after, &control, sizeof control), 0);
     EXPECT_EQ(stepper.parameters(), gradient);
+    EXPECT_THAT(stepper.device()->unwritten(), testing::IsEmpty());
   }
 }
 

@@ -258,9 +258,10 @@ TEST(DeviceReturns, EverySettingAsOnTheProcessor) {
   }
 }
 
-TEST(DeviceReturns, ABatchWithoutRowsHasNoStatistics) {
+TEST(DeviceReturns, ABatchWithoutRowsHasNoStatisticsButTheClip) {
   const AlgorithmSettings settings = SettingsOf(8, 2);
-  const ReturnAnswer got = AskDevice(settings, false, PlayedBatch(settings, {}));
+  ReturnAnswer got = AskDevice(settings, false, PlayedBatch(settings, {}));
+  EXPECT_EQ(std::exchange(got.control.sums[kClip], 0.0), double{0.2f});
   for (const double sum : got.control.sums) EXPECT_EQ(sum, 0.0);
   for (const float advantage : got.advantage) EXPECT_EQ(advantage, 0.0f);
 }

@@ -38,7 +38,7 @@ void* SharedArrays::Make(Array* array) {
   array->made = true;
   made_bytes_ += array->place.bytes;
   if (made_bytes_ > kMostBytes) KernelFails(*kernel_, "a block shares 48 KB at most");
-  Poison(array->memory.get(), array->place.bytes);
+  FillWith(Poison::kDoubles, array->memory.get(), array->place.bytes);
   return array->memory.get();
 }
 

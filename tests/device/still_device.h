@@ -48,6 +48,7 @@ class StillDevice : public Device {
   void Multiply(Stream, const ProductCall&) override {}
   void Convolve(Stream, const ConvolutionCall&) override {}
   DeviceEvent MakeEvent() override { return 0; }
+  void DropEvent(DeviceEvent) override {}
   void Record(Stream, DeviceEvent) override {}
   void WaitFor(Stream, DeviceEvent) override {}
   bool Reached(DeviceEvent) override { return true; }

@@ -14,30 +14,37 @@ void StreamQueues::Enqueue(Stream stream, DeviceWork work) {
 }
 
 DeviceEvent StreamQueues::MakeEvent() {
-  events_.emplace_back();
-  return static_cast<DeviceEvent>(events_.size()) - 1;
+  events_[made_] = std::make_shared<Event>();
+  return made_++;
 }
 
-StreamQueues::Event& StreamQueues::EventOf(DeviceEvent event) {
-  MURMURATE_CHECK(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
-                  "the event was made by this device");
-  return events_[static_cast<std::size_t>(event)];
+void StreamQueues::DropEvent(DeviceEvent event) {
+  EventOf(event);
+  events_.erase(event);
+}
+
+const std::shared_ptr<StreamQueues::Event>& StreamQueues::EventOf(DeviceEvent event) const {
+  const auto found = events_.find(event);
+  MURMURATE_CHECK(found != events_.end(), "the event was made by this device, and not dropped");
+  return found->second;
 }
 
 void StreamQueues::Record(Stream stream, DeviceEvent event) {
-  const std::uint64_t record = ++EventOf(event).records;
-  Enqueue(stream, [this, event, record] { EventOf(event).reached = record; });
+  const std::shared_ptr<Event>& found = EventOf(event);
+  const std::uint64_t record = ++found->records;
+  Enqueue(stream, [found, record] { found->reached = record; });
 }
 
 void StreamQueues::WaitFor(Stream stream, DeviceEvent event) {
+  const std::shared_ptr<Event>& found = EventOf(event);
   QueueOf(stream).push_back({.number = ++enqueued_,
                              .work = DeviceWork([] {}),
-                             .waits_for = event,
-                             .record = EventOf(event).records});
+                             .waits_for = found,
+                             .record = found->records});
 }
 
 bool StreamQueues::Reached(DeviceEvent event) const {
-  const Event& found = const_cast<StreamQueues*>(this)->EventOf(event);
+  const Event& found = *EventOf(event);
   return found.reached == found.records;
 }
 
@@ -47,9 +54,7 @@ bool StreamQueues::empty() const {
 }
 
 bool StreamQueues::Blocked(const Piece& piece) {
-  if (piece.waits_for >= 0 &&
-      events_[static_cast<std::size_t>(piece.waits_for)].reached < piece.record)
-    return true;
+  if (piece.waits_for != nullptr && piece.waits_for->reached < piece.record) return true;
   const bool unready = piece.work.ready && !piece.work.ready();
   unready_ |= unready;
   return unready;
@@ -84,7 +89,7 @@ bool StreamQueues::DoOne() {
 
 void StreamQueues::Clear() {
   for (Queue& queue : queues_) queue.clear();
-  for (Event& event : events_) event.reached = event.records;
+  for (auto& [number, event] : events_) event->reached = event->records;
 }
 
 }  // namespace murmurate

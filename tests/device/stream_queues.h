@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <random>
 #include <utility>
-#include <vector>
 
 #include "server/compute/device/device.h"
 
@@ -34,10 +35,12 @@ class StreamQueues {
 
   void Enqueue(Stream stream, DeviceWork work);
   DeviceEvent MakeEvent();
+  void DropEvent(DeviceEvent event);
   void Record(Stream stream, DeviceEvent event);
   void WaitFor(Stream stream, DeviceEvent event);
   bool Reached(DeviceEvent event) const;
 
+  std::size_t events() const { return events_.size(); }  ///< that were not dropped
   bool empty() const;
   /// Does a piece of work; false: there is none, or (unless empty) none that is ready.
   bool DoOne();
@@ -45,19 +48,19 @@ class StreamQueues {
   void Clear();
 
  private:
+  struct Event {
+    std::uint64_t records = 0, reached = 0;
+  };
   struct Piece {
     std::uint64_t number = 0;  ///< in the order of enqueueing
     DeviceWork work;
-    DeviceEvent waits_for = -1;
+    std::shared_ptr<const Event> waits_for = nullptr;
     std::uint64_t record = 0;  ///< of the event that it waits for
-  };
-  struct Event {
-    std::uint64_t records = 0, reached = 0;
   };
   using Queue = std::deque<Piece>;
 
   Queue& QueueOf(Stream stream) { return queues_[static_cast<std::size_t>(stream)]; }
-  Event& EventOf(DeviceEvent event);
+  const std::shared_ptr<Event>& EventOf(DeviceEvent event) const;
   bool Blocked(const Piece& piece);
   /// The stream whose first piece is next.
   Queue* Choose();
@@ -68,7 +71,8 @@ class StreamQueues {
   std::uint64_t enqueued_ = 0;
   bool unready_ = false;  ///< the last Choose found work that is not ready
   std::array<Queue, kStreams> queues_;
-  std::vector<Event> events_;
+  std::map<DeviceEvent, std::shared_ptr<Event>> events_;  ///< work that knows one keeps it, too
+  DeviceEvent made_ = 0;                                  ///< so far; no number is given twice
 };
 
 }  // namespace murmurate

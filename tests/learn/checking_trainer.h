@@ -24,7 +24,6 @@ class CheckingTrainer : public BatchTrainer {
   void Prefetch(const TrainingBatch& next) override;
   void Fit(const AlgorithmSettings& settings) override;
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
-  bool Done() override { return first_->Done() && second_->Done(); }
   BatchSums Finish() override;
   Status Health() const override {
     const Status first = first_->Health();

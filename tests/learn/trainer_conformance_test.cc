@@ -61,7 +61,6 @@ struct Training {
   BatchSums Train(const TrainingBatch& batch, const BatchPlan& plan) {
     version = trainer->Open(version, plan.scores).value();
     trainer->Begin(batch, plan);
-    while (!trainer->Done()) continue;
     const BatchSums sums = trainer->Finish();
     if (&plan == &planner.plan()) planner.Began(sums.begun);
     version = sums.version;

@@ -152,10 +152,12 @@ class Device {
   static constexpr std::size_t kMostCallBytes = 4000;
 
   virtual DeviceEvent MakeEvent() = 0;  ///< one that is reached until it is recorded
+  /// Gives it back, also while it is waited for on a stream. -1: nothing happens.
+  virtual void DropEvent(DeviceEvent event) = 0;
   virtual void Record(Stream stream, DeviceEvent event) = 0;
   /// What is enqueued on the stream from here on begins when the event is reached.
   virtual void WaitFor(Stream stream, DeviceEvent event) = 0;
-  virtual bool Reached(DeviceEvent event) = 0;  ///< never waits
+  virtual bool Reached(DeviceEvent event) = 0;  ///< never waits; for what measures time
   virtual void Await(DeviceEvent event) = 0;    ///< sleeps until it is reached
 
   /// What is enqueued on the stream from BeginGraph to EndGraph is not run but kept with the
@@ -164,7 +166,7 @@ class Device {
   virtual void BeginGraph(Stream stream) = 0;
   virtual DeviceGraph EndGraph(Stream stream) = 0;
   virtual void Replay(Stream stream, DeviceGraph graph) = 0;
-  virtual void DropGraph(DeviceGraph graph) = 0;
+  virtual void DropGraph(DeviceGraph graph) = 0;  ///< -1: nothing happens
 
  protected:
   virtual void LaunchKernel(Stream stream, KernelId kernel, const Grid& grid, const void* call,

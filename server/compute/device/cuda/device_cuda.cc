@@ -57,10 +57,9 @@ CudaDevice::~CudaDevice() {
   cudaDeviceSynchronize();
   convolutions_.reset();
   products_.reset();
-  for (cudaGraphExec_t graph : graphs_)
-    if (graph != nullptr) cudaGraphExecDestroy(graph);
+  graphs_.Each(cudaGraphExecDestroy);
   ranks_.reset();  // which graphs have sums of
-  for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  events_.Each(cudaEventDestroy);
   for (cudaStream_t stream : streams_)
     if (stream != nullptr) cudaStreamDestroy(stream);
 }
@@ -204,28 +203,30 @@ DeviceEvent CudaDevice::MakeEvent() {
     fault_.Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
                  "making an event");
   if (!fault_.ok()) return -1;
-  events_.push_back(event);
-  return static_cast<DeviceEvent>(events_.size() - 1);
+  return events_.Add(event);
+}
+
+void CudaDevice::DropEvent(DeviceEvent event) {
+  if (event >= 0 && Enter())
+    fault_.Check(cudaEventDestroy(events_.Remove(event)), "freeing an event");
 }
 
 void CudaDevice::Record(Stream stream, DeviceEvent event) {
   if (!Enter()) return;
   MURMURATE_CHECK(recording_ != stream, "an event is no part of a graph");
-  fault_.Check(cudaEventRecord(events_[static_cast<std::size_t>(event)], QueueOf(stream).stream),
-               "recording an event");
+  fault_.Check(cudaEventRecord(events_.Of(event), QueueOf(stream).stream), "recording an event");
 }
 
 void CudaDevice::WaitFor(Stream stream, DeviceEvent event) {
   if (!Enter()) return;
   MURMURATE_CHECK(recording_ != stream, "an event is no part of a graph");
-  fault_.Check(
-      cudaStreamWaitEvent(QueueOf(stream).stream, events_[static_cast<std::size_t>(event)], 0),
-      "letting a stream wait");
+  fault_.Check(cudaStreamWaitEvent(QueueOf(stream).stream, events_.Of(event), 0),
+               "letting a stream wait");
 }
 
 bool CudaDevice::Reached(DeviceEvent event) {
   if (!Enter()) return true;
-  const cudaError_t code = cudaEventQuery(events_[static_cast<std::size_t>(event)]);
+  const cudaError_t code = cudaEventQuery(events_.Of(event));
   if (code == cudaErrorNotReady) {
     (void)cudaGetLastError();
     return false;
@@ -236,8 +237,7 @@ bool CudaDevice::Reached(DeviceEvent event) {
 
 void CudaDevice::Await(DeviceEvent event) {
   if (!Enter()) return;
-  fault_.Check(cudaEventSynchronize(events_[static_cast<std::size_t>(event)]),
-               "waiting for an event");
+  fault_.Check(cudaEventSynchronize(events_.Of(event)), "waiting for an event");
 }
 
 void CudaDevice::BeginGraph(Stream stream) {
@@ -259,22 +259,18 @@ DeviceGraph CudaDevice::EndGraph(Stream stream) {
   if (graph != nullptr) cudaGraphDestroy(graph);
   if (!fault_.ok()) return -1;
   fault_.Check(cudaGraphUpload(executable, QueueOf(stream).stream), "loading a graph");
-  graphs_.push_back(executable);
-  return static_cast<DeviceGraph>(graphs_.size() - 1);
+  return graphs_.Add(executable);
 }
 
 void CudaDevice::Replay(Stream stream, DeviceGraph graph) {
   if (!Enter()) return;
   fault_.Enqueued("in a graph");
-  fault_.Check(cudaGraphLaunch(graphs_[static_cast<std::size_t>(graph)], QueueOf(stream).stream),
-               "starting a graph");
+  fault_.Check(cudaGraphLaunch(graphs_.Of(graph), QueueOf(stream).stream), "starting a graph");
 }
 
 void CudaDevice::DropGraph(DeviceGraph graph) {
-  if (graph < 0 || !Enter()) return;
-  cudaGraphExec_t& executable = graphs_[static_cast<std::size_t>(graph)];
-  fault_.Check(cudaGraphExecDestroy(executable), "freeing a graph");
-  executable = nullptr;
+  if (graph >= 0 && Enter())
+    fault_.Check(cudaGraphExecDestroy(graphs_.Remove(graph)), "freeing a graph");
 }
 
 }  // namespace murmurate

@@ -8,11 +8,11 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "murmurate/status.h"
 #include "server/compute/device/cuda/cuda_convolutions.h"
 #include "server/compute/device/cuda/cuda_fault.h"
+#include "server/compute/device/cuda/cuda_handles.h"
 #include "server/compute/device/cuda/cuda_products.h"
 #include "server/compute/device/cuda/cuda_ranks.h"
 #include "server/compute/device/plug_in.h"
@@ -43,6 +43,7 @@ class CudaDevice final : public Device {
   void Convolve(Stream stream, const ConvolutionCall& call) override;
 
   DeviceEvent MakeEvent() override;
+  void DropEvent(DeviceEvent event) override;
   void Record(Stream stream, DeviceEvent event) override;
   void WaitFor(Stream stream, DeviceEvent event) override;
   bool Reached(DeviceEvent event) override;
@@ -70,8 +71,8 @@ class CudaDevice final : public Device {
   CudaFault fault_;
   std::array<cudaStream_t, kStreams> streams_{};
   std::optional<Stream> recording_;
-  std::vector<cudaEvent_t> events_;
-  std::vector<cudaGraphExec_t> graphs_;  ///< null: dropped
+  CudaHandles<cudaEvent_t> events_;
+  CudaHandles<cudaGraphExec_t> graphs_;
   std::unique_ptr<CudaProducts> products_;
   std::unique_ptr<CudaConvolutions> convolutions_;
   std::unique_ptr<RankSums> ranks_;

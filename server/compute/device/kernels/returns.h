@@ -194,7 +194,6 @@ MURMURATE_DEVICE void CountReturns(const NormalizeAdvantagesCall& call, double r
   const double ratio = means[4], squares = means[5];
   sums[call.sums.explained_variance] = variances[1] > 0.0 ? 1.0 - variances[2] / variances[1] : 0.0;
   sums[call.sums.lag_kl] = means[3] / rows;
-  sums[call.sums.clip] = double{call.control->clip};
   sums[call.sums.rows] = rows;
   sums[call.sums.effective] = squares > 0.0 ? ratio * ratio / squares : 0.0;
   sums[call.sums.truncated] = means[6];
@@ -208,6 +207,7 @@ MURMURATE_DEVICE void CountReturns(const NormalizeAdvantagesCall& call, double r
 MURMURATE_KERNEL(NormalizeAdvantages) {
   MURMURATE_SHARED(double, parts, 32);
   const double rows = static_cast<double>(call.plan.counts->rows);
+  if (GlobalThread() == 0) call.control->sums[call.sums.clip] = double{call.control->clip};
   if (rows == 0.0) return;
   double means[ReturnParts::kMeans], variances[ReturnParts::kSpreads];
   const int blocks = static_cast<int>(Blocks());
