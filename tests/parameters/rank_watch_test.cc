@@ -81,7 +81,8 @@ TEST_F(RankWatchTest, DoesNotNameOneThatHasJustCome) {
 
 TEST_F(RankWatchTest, CountsWhatARankHasToldBeforeItWasMissing) {
   Begin({0, 3}, {.batch = 1});
-  (void)Wait({0, 3}, 20);  // rank 3 tells that it waits, then ends this wait and is never heard of again
+  (void)Wait({0, 3},
+             20);  // rank 3 tells that it waits, then ends this wait and is never heard of again
   for (const auto& watch : watches) watch->End();
   Begin({0}, {.batch = 2});
   (void)Wait({0}, 30);

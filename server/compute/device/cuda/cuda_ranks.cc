@@ -52,7 +52,7 @@ class CudaRanks final : public RankSums {
 
  private:
   /// Waits until a call that returned `code` has done what it is for.
-  Status Settle(ncclResult_t code, const char* doing);
+  Status AwaitCall(ncclResult_t code, const char* doing);
   Status Checked(ncclResult_t code, const char* doing) const;
   /// Waits for no other rank.
   void Leave();
@@ -92,7 +92,7 @@ Result<RankId> CudaRanks::MakeId() {
   return id;
 }
 
-Status CudaRanks::Settle(ncclResult_t code, const char* doing) {
+Status CudaRanks::AwaitCall(ncclResult_t code, const char* doing) {
   while (code == ncclInProgress) {
     if (Status status = waiting_(); !status.ok()) {
       Leave();
@@ -113,17 +113,17 @@ Status CudaRanks::Join(const RankId& id, int rank, int size, Waiting waiting) {
   if (!fault_->Check(cudaSetDevice(index_), "it was chosen")) return ResourceError(fault_->text());
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  return Settle(functions_->init_rank(&communicator_, size, given, rank, &config),
-                "joining the ranks");
+  return AwaitCall(functions_->init_rank(&communicator_, size, given, rank, &config),
+                   "joining the ranks");
 }
 
 void CudaRanks::Sum(Stream stream, float* data, std::size_t count) {
   if (!fault_->ok() || !fault_->Check(cudaSetDevice(index_), "it was chosen")) return;
   MURMURATE_CHECK(communicator_ != nullptr, "a sum of ranks that have joined");
   fault_->Enqueued("a sum over ranks");
-  const Status status = Settle(functions_->all_reduce(data, data, count, ncclFloat, ncclSum,
-                                                      communicator_, queue_(stream).stream),
-                               "enqueueing a sum over ranks");
+  const Status status = AwaitCall(functions_->all_reduce(data, data, count, ncclFloat, ncclSum,
+                                                         communicator_, queue_(stream).stream),
+                                  "enqueueing a sum over ranks");
   if (!status.ok()) fault_->Set(status.message());
 }
 
