@@ -187,6 +187,10 @@ MURMURATE_DEVICE void CountPolicySums(const double* sums, const FinishLossCall& 
 
 MURMURATE_KERNEL(FinishLoss) {
   MURMURATE_SHARED(double, parts, 32);
+  if (call.control->stopped != 0) {  // no parts were left
+    if (Thread() == 0) ++call.control->pass;
+    return;
+  }
   double sums[kLossSums];
   for (int i = 0; i < kLossSums; ++i)
     sums[i] = SumOfParts(call.parts.sums + i, call.blocks, kLossSums, parts);
@@ -197,7 +201,6 @@ MURMURATE_KERNEL(FinishLoss) {
   }
   if (Thread() != 0) return;
   const std::uint32_t pass = call.control->pass++;
-  if (call.control->stopped != 0) return;
   ++call.control->begun;
   if (call.scored_sums >= 0) {
     CountLabelSums(sums, call.scored_sums, pass, call.control);
