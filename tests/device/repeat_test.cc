@@ -1,10 +1,13 @@
 // The same training twice, and with and without graphs, gives the same bits.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "server/device/device_trainer.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/rates.h"
 #include "server/network/actor_critic.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/device/held_memory.h"
 #include "tests/device/random_batch.h"
 #include "tests/device/test_device.h"
@@ -76,6 +79,23 @@ TEST(Repeats, WithoutGraphsHaveTheSameBits) {
     const std::vector<float> with = Trained(spec, MakeTestDevice());
     EXPECT_EQ(with, Trained(spec, std::make_shared<WithoutGraphs>(MakeTestDevice())));
   }
+}
+
+/// docs/gpu.md names them.
+TEST(Repeats, OfAStepOfASmallNetworkAreNineLaunches) {
+  for (const bool separate : {true, false})
+    for (const Space& action : {Space(Discrete(2)), Space(Box({2}))}) {
+      const bool numbers = action == Space(Box({2}));
+      const ModelSpec spec =
+          PolicyAndValue{.spaces = {Box({4}), action},
+                         .trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}},
+                         .separate_value = separate};
+      const auto device = std::make_shared<WithoutGraphs>(MakeTestDevice());
+      (void)Trained(spec, device);
+      constexpr int kPrepare = 4, kPrepareNumbers = 5, kStep = 9;
+      EXPECT_EQ(device->nodes(), (std::set<int>{numbers ? kPrepareNumbers : kPrepare, kStep}))
+          << separate << numbers;
+    }
 }
 
 /// A device whose memory is nearly full.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 
 #include "server/compute/device/rank_sums.h"
 #include "tests/device/forwarding_device.h"
@@ -14,14 +15,24 @@ class WithoutGraphs : public ForwardingDevice {
       : ForwardingDevice(device.get()), device_(std::move(device)) {}
 
   RankSums* rank_sums() override { return device_->rank_sums() == nullptr ? nullptr : &sums_; }
-  void BeginGraph(Stream) override { records_ = true; }
+  void BeginGraph(Stream) override {
+    records_ = true;
+    recorded_ = 0;
+  }
   DeviceGraph EndGraph(Stream) override {
     records_ = false;
+    nodes_.insert(recorded_);
     return -1;
   }
 
+  /// How many nodes the graphs had that would have been recorded, sums over ranks aside.
+  const std::set<int>& nodes() const { return nodes_; }
+
  protected:
-  bool Passes() override { return !records_; }
+  bool Passes() override {
+    ++recorded_;
+    return !records_;
+  }
 
  private:
   class Sums : public RankSums {
@@ -46,6 +57,8 @@ class WithoutGraphs : public ForwardingDevice {
   const std::shared_ptr<Device> device_;
   Sums sums_{this};
   bool records_ = false;
+  int recorded_ = 0;
+  std::set<int> nodes_;
 };
 
 }  // namespace murmurate
