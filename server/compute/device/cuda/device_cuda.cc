@@ -13,6 +13,14 @@ Status Failed(const char* doing, cudaError_t code) {
   return ResourceError(fault.text());
 }
 
+CudaTuning TuningOf(const DeviceRequest& request, const std::string& device) {
+  const char* const precision = request.precision == DevicePrecision::kFp32   ? "fp32"
+                                : request.precision == DevicePrecision::kTf32 ? "tf32"
+                                                                              : "bf16";
+  return {.choices = request.choices,
+          .device = device + ", " + precision + (request.deterministic ? ", deterministic" : "")};
+}
+
 void* Untyped(const void* memory) { return const_cast<void*>(memory); }
 
 }  // namespace
@@ -28,11 +36,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const DeviceRequest& reques
   return device;
 }
 
-CudaDevice::CudaDevice(const DeviceRequest& request)
-    : index_(request.index),
-      precision_(request.precision),
-      deterministic_(request.deterministic),
-      choices_(request.choices) {}
+CudaDevice::CudaDevice(const DeviceRequest& request) : request_(request) {}
 
 Status CudaDevice::MakeStreams() {
   for (cudaStream_t& stream : streams_) {
@@ -54,7 +58,7 @@ Status CudaDevice::LoadKernels() {
 }
 
 CudaDevice::~CudaDevice() {
-  cudaSetDevice(index_);
+  cudaSetDevice(request_.index);
   cudaDeviceSynchronize();
   convolutions_.reset();
   products_.reset();
@@ -66,7 +70,7 @@ CudaDevice::~CudaDevice() {
 }
 
 bool CudaDevice::Enter() {
-  return fault_.ok() && fault_.Check(cudaSetDevice(index_), "it was chosen");
+  return fault_.ok() && fault_.Check(cudaSetDevice(request_.index), "it was chosen");
 }
 
 CudaQueue CudaDevice::QueueOf(Stream stream) const {
@@ -76,27 +80,19 @@ CudaQueue CudaDevice::QueueOf(Stream stream) const {
           .recording = recording_ == stream};
 }
 
-CudaTuning CudaDevice::Tuning() {
-  const char* const precision = precision_ == DevicePrecision::kFp32   ? "fp32"
-                                : precision_ == DevicePrecision::kTf32 ? "tf32"
-                                                                       : "bf16";
-  return {
-      .choices = choices_,
-      .device = description().name + ", " + precision + (deterministic_ ? ", deterministic" : "")};
-}
-
 DeviceDescription CudaDevice::description() {
   DeviceDescription description{.driver = DriverVersion(),
                                 .libraries = "CUDA " + CudaVersionText(CUDART_VERSION)};
   if (products_ != nullptr) description.libraries += ", cuBLASLt " + products_->version();
   if (convolutions_ != nullptr) description.libraries += ", cuDNN " + convolutions_->version();
   cudaDeviceProp properties{};
-  if (!Enter() || cudaGetDeviceProperties(&properties, index_) != cudaSuccess) return description;
+  if (!Enter() || cudaGetDeviceProperties(&properties, request_.index) != cudaSuccess)
+    return description;
   description.name = properties.name;
   description.multiprocessors = properties.multiProcessorCount;
   cudaMemGetInfo(&description.free_bytes, &description.memory_bytes);
   constexpr int kLowestOfBf16 = 8;  // Ampere
-  if (precision_ == DevicePrecision::kBf16 && properties.major >= kLowestOfBf16)
+  if (request_.precision == DevicePrecision::kBf16 && properties.major >= kLowestOfBf16)
     description.pictures = ElementType::kBf16;
   return description;
 }
@@ -120,7 +116,7 @@ void CudaDevice::Free(void* memory) {
 
 std::byte* CudaDevice::AllocatePinned(std::size_t bytes) {
   void* memory = nullptr;
-  if (bytes == 0 || cudaSetDevice(index_) != cudaSuccess ||
+  if (bytes == 0 || cudaSetDevice(request_.index) != cudaSuccess ||
       cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) != cudaSuccess) {
     (void)cudaGetLastError();
     return nullptr;
@@ -130,7 +126,7 @@ std::byte* CudaDevice::AllocatePinned(std::size_t bytes) {
 
 void CudaDevice::FreePinned(std::byte* memory) {
   if (memory == nullptr) return;
-  if (cudaSetDevice(index_) != cudaSuccess || cudaFreeHost(memory) != cudaSuccess)
+  if (cudaSetDevice(request_.index) != cudaSuccess || cudaFreeHost(memory) != cudaSuccess)
     (void)cudaGetLastError();  // of a device that has failed it is freed as the process ends
 }
 
@@ -174,7 +170,8 @@ void CudaDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
   if (!Enter()) return;
   if (products_ == nullptr) {
-    auto opened = CudaProducts::Open(precision_, deterministic_, Tuning());
+    auto opened = CudaProducts::Open(request_.precision, request_.deterministic,
+                                     TuningOf(request_, description().name));
     if (!opened.ok()) return fault_.Set(opened.status().message());
     products_ = *std::move(opened);
   }
@@ -185,7 +182,8 @@ void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
 void CudaDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   if (!Enter()) return;
   if (convolutions_ == nullptr) {
-    auto opened = CudaConvolutions::Open(precision_, deterministic_, Tuning());
+    auto opened = CudaConvolutions::Open(request_.precision, request_.deterministic,
+                                         TuningOf(request_, description().name));
     if (!opened.ok()) return fault_.Set(opened.status().message());
     convolutions_ = *std::move(opened);
   }

@@ -62,12 +62,8 @@ class CudaDevice final : public Device {
   /// Makes this thread's calls go to this GPU; false: it has failed.
   bool Enter();
   CudaQueue QueueOf(Stream stream) const;
-  CudaTuning Tuning();
 
-  const int index_;
-  const DevicePrecision precision_;
-  const bool deterministic_;
-  const std::shared_ptr<AlgorithmChoices> choices_;
+  const DeviceRequest request_;
   CudaFault fault_;
   std::array<cudaStream_t, kStreams> streams_{};
   std::optional<Stream> recording_;
