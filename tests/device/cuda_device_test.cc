@@ -1,5 +1,6 @@
 // CudaDevice keeps what device.h promises: over a stand-in for CUDA's runtime (fake_cuda_runtime.h), for
 // cuBLASLt and for cuDNN. What a real GPU answers only a GPU can show.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 #include "server/compute/device/calls/layers.h"
 #include "server/compute/device/cuda/device_cuda.h"
 #include "server/device/device_trial.h"
+#include "tests/device/fake_cublaslt.h"
 #include "tests/device/fake_cuda_runtime.h"
+#include "tests/device/kept_choices.h"
 
 namespace murmurate {
 namespace {
@@ -101,6 +104,23 @@ TEST_F(CudaDeviceTest, KeepsPicturesAsBf16WhereThatIsThePrecisionAndTheGpuHasIt)
   runtime.major = 7;
   runtime.minor = 5;
   EXPECT_EQ(pictures(DevicePrecision::kBf16), ElementType::kFloat32);
+}
+
+TEST_F(CudaDeviceTest, KeepsWhichAlgorithmsWereTheFastestUnderItsNamePrecisionAndVersions) {
+  void* const cublaslt =
+      dlopen((MURMURATE_FAKE_CUBLASLT "/" + CublasLtName().file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(cublaslt, nullptr);
+  auto* const state = reinterpret_cast<FakeCublasLt* (*)()>(dlsym(cublaslt, "FakeCublasLtState"))();
+  state->algorithms = 2;
+  const auto choices = std::make_shared<KeptChoices>();
+  const auto device = *CudaDevice::Open({.precision = DevicePrecision::kTf32, .choices = choices});
+  EXPECT_EQ(TryProduct(device.get()).message(), "");
+  state->algorithms = 1;
+  ASSERT_EQ(choices->kept.size(), 1u);
+  EXPECT_THAT(choices->kept.begin()->first,
+              AllOf(HasSubstr("cuBLASLt 13.1.0, product 48 32 80 "),
+                    testing::EndsWith(", Fake GPU, tf32, deterministic")));
+  EXPECT_THAT(choices->kept.begin()->second, testing::StartsWith("0:")) << "both take as long";
 }
 
 TEST_F(CudaDeviceTest, RunsWhatAGraphKeepsWhenItIsReplayedAndNotBefore) {

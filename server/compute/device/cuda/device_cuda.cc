@@ -13,6 +13,14 @@ Status Failed(const char* doing, cudaError_t code) {
   return ResourceError(fault.text());
 }
 
+CudaTuning TuningOf(const DeviceRequest& request, const std::string& device) {
+  const char* const precision = request.precision == DevicePrecision::kFp32   ? "fp32"
+                                : request.precision == DevicePrecision::kTf32 ? "tf32"
+                                                                              : "bf16";
+  return {.choices = request.choices,
+          .device = device + ", " + precision + (request.deterministic ? ", deterministic" : "")};
+}
+
 void* Untyped(const void* memory) { return const_cast<void*>(memory); }
 
 }  // namespace
@@ -73,15 +81,6 @@ CudaQueue CudaDevice::QueueOf(Stream stream) const {
   return {.number = static_cast<int>(number),
           .stream = streams_[number],
           .recording = recording_ == stream};
-}
-
-CudaTuning CudaDevice::Tuning() {
-  const char* const precision = request_.precision == DevicePrecision::kFp32   ? "fp32"
-                                : request_.precision == DevicePrecision::kTf32 ? "tf32"
-                                                                       : "bf16";
-  return {
-      .choices = request_.choices,
-      .device = description().name + ", " + precision + (request_.deterministic ? ", deterministic" : "")};
 }
 
 DeviceDescription CudaDevice::description() {
@@ -175,7 +174,8 @@ void CudaDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
   if (!Enter()) return;
   if (products_ == nullptr) {
-    auto opened = CudaProducts::Open(request_.precision, request_.deterministic, Tuning());
+    auto opened = CudaProducts::Open(request_.precision, request_.deterministic,
+                                     TuningOf(request_, description().name));
     if (!opened.ok()) return fault_.Set(opened.status().message());
     products_ = *std::move(opened);
   }
@@ -186,7 +186,8 @@ void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
 void CudaDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   if (!Enter()) return;
   if (convolutions_ == nullptr) {
-    auto opened = CudaConvolutions::Open(request_.precision, request_.deterministic, Tuning());
+    auto opened = CudaConvolutions::Open(request_.precision, request_.deterministic,
+                                         TuningOf(request_, description().name));
     if (!opened.ok()) return fault_.Set(opened.status().message());
     convolutions_ = *std::move(opened);
   }

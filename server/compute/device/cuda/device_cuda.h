@@ -65,7 +65,6 @@ class CudaDevice final : public Device {
   /// Makes this thread's calls go to this GPU; false: it has failed.
   bool Enter();
   CudaQueue QueueOf(Stream stream) const;
-  CudaTuning Tuning();
 
   const DeviceRequest request_;
   CudaFault fault_;
