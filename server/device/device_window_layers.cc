@@ -18,6 +18,7 @@ class DeviceConv : public DeviceLayer {
         weight_(room_->Offset(planned_.name + ".weight")),
         bias_(room_->Offset(planned_.name + ".bias")) {
     out_ = room_->Rows(out_count());
+    room_->WantConvolutions();
     room_->WantSums(Places(planned_.out), filters());
   }
 

@@ -51,6 +51,10 @@ struct Grid {
   }
 };
 
+// What the library of a device that has one takes of its memory for itself, at most, on each stream.
+inline constexpr std::size_t kProductWorkspaceBytes = std::size_t{32} << 20;       ///< Multiply
+inline constexpr std::size_t kConvolutionWorkspaceBytes = std::size_t{256} << 20;  ///< Convolve
+
 /// How exactly products and convolutions are computed; sums are of 32 bits at least.
 enum class DevicePrecision : std::uint8_t {
   kFp32,  ///< as IEEE floats
