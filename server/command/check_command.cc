@@ -136,6 +136,7 @@ void PrintDevice(const Config& config, const std::string& model, const ModelSett
   PrintBytes("parameters, gradient and optimizer", of(MemoryPurpose::kParameters));
   PrintBytes("batches and their plans", of(MemoryPurpose::kBatches));
   PrintBytes("a minibatch's activations and gradients", of(MemoryPurpose::kActivations));
+  PrintBytes("workspaces of cuBLASLt and cuDNN, at most", of(MemoryPurpose::kLibraries));
   PrintBytes("all else", of(MemoryPurpose::kWorkspace));
   PrintBytes("together, beside CUDA's own", need.total);
 }

@@ -9,6 +9,7 @@ DeviceDense::DeviceDense(const DeviceLayerRequest& request)
       weight_(room_->Offset(planned_.name + ".weight")),
       bias_(room_->Offset(planned_.name + ".bias")) {
   out_ = room_->Rows(out_count());
+  room_->WantProducts();
   room_->WantSums(1, units());
 }
 

@@ -68,6 +68,8 @@ class DeviceRoom {
     return memory_->Plan<float>(MemoryPurpose::kWorkspace, floats);
   }
 
+  void WantProducts() { memory_->WantProducts(); }  ///< Device::Multiply
+  void WantConvolutions() { memory_->WantConvolutions(); }
   void WantGradients(std::size_t width, ElementType type);  ///< of a row, anywhere in a network
   void WantAround(std::size_t width, ElementType type);  ///< the same, where a residual block ends
   void WantCarried(std::size_t width);                   ///< of a lane, from step to step

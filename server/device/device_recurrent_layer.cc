@@ -20,6 +20,7 @@ class DeviceRecurrent : public DeviceLayer {
         gates_(room_->Rows(static_cast<std::size_t>(columns()))),
         hidden_before_(room_->Rows(out_count())) {
     out_ = room_->Rows(out_count());
+    room_->WantProducts();
     room_->WantCarried(2 * out_count());
     room_->WantSums(1, columns());
   }

@@ -29,7 +29,7 @@ struct DeviceMemoryNeed {
   std::size_t total = 0;
 };
 
-/// What a trainer of this model and these settings allocates on a device, before there is one.
+/// What a trainer of this model and these settings takes of a device, before there is one.
 /// settings.kind must have a loss form. `steps_here`: no ParameterStore of others steps them.
 /// `arithmetic`: of the device.
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,

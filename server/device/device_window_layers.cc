@@ -23,6 +23,7 @@ class DeviceConv : public DeviceLayer {
         bias_(room_->Offset(planned_.name + ".bias")) {
     if (block_ > 1) filters_ = room_->PlanWorkspace(WeightCount());
     out_ = room_->Rows(out_count(), in_.type());
+    room_->WantConvolutions();
     room_->WantSums(Places(planned_.out), filters());
   }
 

@@ -186,9 +186,9 @@ TEST_F(CudaLibraries, AreOpenedFromTheirFolderAndSayWhichFunctionTheyLack) {
   ASSERT_TRUE(library.ok()) << library.status().message();
   EXPECT_EQ(library->path(), given + '/' + kNoLibrary);
   void (*function)() = nullptr;
-  EXPECT_TRUE(library->Find(kMurmurateOpenDevice, &function).ok());
+  EXPECT_TRUE(library->Find({{kMurmurateOpenDevice, &function}}).ok());
   EXPECT_NE(function, nullptr);
-  EXPECT_THAT(library->Find("cuthingMultiply", &function).message(),
+  EXPECT_THAT(library->Find({{"cuthingMultiply", &function}}).message(),
               HasSubstr("has no function cuthingMultiply"));
 }
 

@@ -129,10 +129,10 @@ TEST_F(CudaProductsTest, AreChosenOnceForEachShapeAndShareAWorkspaceForEachStrea
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c)).ok());
   EXPECT_EQ(state_->proposals, 1);
   EXPECT_EQ(state_->products, 3);
-  EXPECT_EQ(allocated_bytes, CudaProducts::kWorkspaceBytes);
+  EXPECT_EQ(allocated_bytes, kProductWorkspaceBytes);
   ASSERT_TRUE(products->Multiply(copy_, CallOf(a, b, &c)).ok());
   EXPECT_EQ(state_->proposals, 1);
-  EXPECT_EQ(allocated_bytes, 2 * CudaProducts::kWorkspaceBytes);
+  EXPECT_EQ(allocated_bytes, 2 * kProductWorkspaceBytes);
   ASSERT_TRUE(products->Multiply(main_, CallOf(a, b, &c, true)).ok());
   EXPECT_EQ(state_->proposals, 2);
 }
@@ -141,7 +141,7 @@ TEST_F(CudaProductsTest, AskForFixedOrderSaysWhatTheWorkspaceIsAndHowBlocksAreAl
   Matrix a(4, 8, false, 1.0f), b(8, 6, false, 2.0f), c(4, 6, false, 0.0f);
   ASSERT_TRUE(Open()->Multiply(main_, CallOf(a, b, &c)).ok());
   EXPECT_EQ(state_->reduction_schemes, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
-  EXPECT_EQ(state_->workspace_bytes, CudaProducts::kWorkspaceBytes);
+  EXPECT_EQ(state_->workspace_bytes, kProductWorkspaceBytes);
   ProductCall call = CallOf(a, b, &c);
   call.rows = 3;
   call.a += 1;  // 4 bytes behind a border of 16

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "server/device/device_trainer.h"
 #include "server/learn/batch_planner.h"
@@ -11,6 +13,7 @@
 #include "server/network/actor_critic.h"
 #include "server/parameters/local_store.h"
 #include "shared/model/policy_and_value.h"
+#include "tests/device/forwarding_device.h"
 #include "tests/device/host_device.h"
 #include "tests/device/random_batch.h"
 
@@ -50,9 +53,10 @@ struct Training {
     planner = BatchPlanner(spec, settings, 5);
     trainer->Fit(settings);
   }
-  BatchSums Train(std::uint64_t seed) {
+  /// `ahead`: the batch travels before it is begun.
+  BatchSums Train(std::uint64_t seed, bool ahead = true) {
     const TrainingBatch batch = RandomBatch(spec, settings, seed);
-    trainer->Prefetch(batch);
+    if (ahead) trainer->Prefetch(batch);
     (void)trainer->Open(1, false);
     trainer->Begin(batch, planner.Plan(batch, Rates::Of(settings), 0));
     const BatchSums sums = trainer->Finish();
@@ -107,10 +111,10 @@ TEST(DeviceTrainer, GoesOnFromWhatItSaved) {
   for (std::uint64_t seed = 7; seed < 12 * 8; seed += 8) {
     Training whole({.seed = seed}), resumed({.seed = seed});
     for (std::uint64_t batch = 0; batch < 2; ++batch) (void)whole.Train(batch);
-    EXPECT_TRUE(resumed.trainer->Load(whole.Saved()).ok());
     resumed.trainer->SetParameters(whole.trainer->parameters());
+    EXPECT_TRUE(resumed.trainer->Load(whole.Saved()).ok());
     whole.planner = BatchPlanner(whole.spec, whole.settings, 5);
-    EXPECT_EQ(whole.Train(2).updates, resumed.Train(2).updates);
+    EXPECT_EQ(whole.Train(2).updates, resumed.Train(2, false).updates);
     EXPECT_EQ(whole.parameters(), resumed.parameters());
   }
 }
@@ -159,6 +163,56 @@ TEST(DeviceTrainer, BesideAStoreHasTheLastFinishedBatchWhereTheDeviceFails) {
     EXPECT_FALSE(training.trainer->GoBack(parameters));
   }
   EXPECT_GT(failed_inside, 0);
+}
+
+/// Notes which libraries a device is asked for.
+class Noting : public ForwardingDevice {
+ public:
+  explicit Noting(HostDevice* device) : ForwardingDevice(device) {}
+  void Multiply(Stream stream, const ProductCall& call) override {
+    products = kProductWorkspaceBytes;
+    ForwardingDevice::Multiply(stream, call);
+  }
+  void Convolve(Stream stream, const ConvolutionCall& call) override {
+    convolutions = kConvolutionWorkspaceBytes;
+    ForwardingDevice::Convolve(stream, call);
+  }
+  std::size_t products = 0, convolutions = 0;
+};
+
+TEST(DeviceTrainer, TakesMemoryOfTheLibrariesThatItCalls) {
+  std::set<std::size_t> seen;
+  for (const char* layers : {"dense 8 tanh\n", "dense 400 tanh\n", "lstm 4\n",
+                             "conv 4 3 1 0 relu\nflatten\ntrunk\ndense 400 relu\n",
+                             "conv 4 3 1 0 relu\nflatten\ntrunk\n"}) {
+    SCOPED_TRACE(layers);
+    const bool pictures = std::string_view(layers).starts_with("conv");
+    const auto spec =
+        ModelSpec::Parse(std::string("murmurate-model 1\nobservation ") +
+                         (pictures ? "uint8 6 6 1\naction discrete 2\ninput - stack 1\n"
+                                   : "float32 4\naction discrete 2\n") +
+                         layers + "separate_value 0\nnormalize_observation 0\n");
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    AlgorithmSettings settings = SmallSettings();
+    settings.minibatch = 16;
+    HostDevice host;
+    const auto device = std::make_shared<Noting>(&host);
+    auto trainer = DeviceTrainer::Make(*spec, settings, device);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    BatchPlanner planner(*spec, settings, 5);
+    const TrainingBatch batch = RandomBatch(*spec, settings, 3);
+    (void)(*trainer)->Open(1, false);
+    (*trainer)->Begin(batch, planner.Plan(batch, Rates::Of(settings), 0));
+    EXPECT_GT((*trainer)->Finish().updates, 0u);
+    const DeviceMemoryNeed need = MeasureDeviceMemory(*spec, settings);
+    const std::size_t libraries =
+        need.by_purpose[static_cast<std::size_t>(MemoryPurpose::kLibraries)];
+    EXPECT_EQ(libraries, device->products + device->convolutions);
+    EXPECT_EQ(std::accumulate(need.by_purpose.begin(), need.by_purpose.end(), std::size_t{0}),
+              need.total);
+    seen.insert(libraries);
+  }
+  EXPECT_GE(seen.size(), 3u) << "none, products, convolutions, too";
 }
 
 }  // namespace

@@ -6,49 +6,32 @@
 
 #include "shared/core/check.h"
 #include "shared/core/random.h"
+#include "tests/experience/own_trajectory.h"
 
 namespace murmurate {
 namespace {
 
 using Element = ObservationInput::Element;
 
-class Play {
+class Play : public OwnTrajectory {
  public:
   Play(const TrajectoryLayout& layout, std::uint64_t seed) : layout_(layout), random_(seed) {}
 
   /// `steps` of one agent.
   void Make(int steps, bool masks) {
     MakeFlags(steps);
-    Rows(steps, &observation_);
-    Rows(1, &next_);
-    Rows(layout_.frames, &frames_);
-    if ((flags_[0] & kFirst) != 0) std::ranges::fill(frames_, std::byte{0});
+    Rows(steps, &observation);
+    Rows(1, &next_observation);
+    Rows(layout_.frames, &frames0);
+    if ((flags[0] & kFirst) != 0) std::ranges::fill(frames0, std::byte{0});
     for (int step = 0; step < steps; ++step) {
-      reward_.push_back(Number());
-      log_prob_.push_back(std::log(0.2f + 0.5f * random_.Uniform()));
-      if ((flags_[step] & kTruncatedFlag) != 0) Rows(1, &final_);
+      reward.push_back(Number());
+      log_prob.push_back(std::log(0.2f + 0.5f * random_.Uniform()));
+      if ((flags[step] & kTruncatedFlag) != 0) Rows(1, &final_observation);
       if (masks) Mask();
       for (const ActionPart& part : layout_.action.parts()) Act(part);
     }
-    for (int i = 0; i < layout_.state_floats; ++i) state_.push_back(0.5f * Number());
-  }
-
-  TrajectoryView view(std::uint32_t agent) const {
-    TrajectoryView view;
-    view.agent = agent;
-    view.version = 1;
-    view.steps = static_cast<int>(reward_.size());
-    view.observation = observation_;
-    view.action = action_;
-    view.log_prob = log_prob_;
-    view.reward = reward_;
-    view.flags = flags_;
-    view.final_observation = final_;
-    view.next_observation = next_;
-    view.mask = mask_;
-    view.state0 = state_;
-    view.frames0 = frames_;
-    return view;
+    for (int i = 0; i < layout_.state_floats; ++i) state0.push_back(0.5f * Number());
   }
 
  private:
@@ -59,12 +42,12 @@ class Play {
     bool begins = Chance(0.5f);
     int finals = 0;
     for (int step = 0; step < steps; ++step) {
-      flags_.push_back(begins ? kFirst : 0);
+      flags.push_back(begins ? kFirst : 0);
       begins = Chance(0.2f);
       if (!begins) continue;
       const bool cut = Chance(0.5f) && finals < layout_.max_finals;
       finals += cut;
-      flags_.back() |= cut ? kTruncatedFlag : kTerminatedFlag;
+      flags.back() |= cut ? kTruncatedFlag : kTerminatedFlag;
     }
   }
 
@@ -95,30 +78,25 @@ class Play {
   void Mask() {
     for (const ActionPart& part : layout_.action.parts())
       for (const int choices : part.choices)
-        for (int i = 0; i < choices; ++i) mask_.push_back(i == 0 || Chance(0.7f) ? 1 : 0);
+        for (int i = 0; i < choices; ++i) mask.push_back(i == 0 || Chance(0.7f) ? 1 : 0);
   }
 
-  /// Choices are the first, which no mask_ forbids, or any where there is no mask_.
+  /// Choices are the first, which no mask forbids, or any where there is no mask.
   void Act(const ActionPart& part) {
     for (int i = 0; i < part.count; ++i) {
       if (part.kind == ActionPart::Kind::kContinuous) {
-        action_.push_back(std::bit_cast<std::int32_t>(Number()));
+        action.push_back(std::bit_cast<std::int32_t>(Number()));
       } else if (part.kind == ActionPart::Kind::kBinary) {
-        action_.push_back(Chance(0.5f));
+        action.push_back(Chance(0.5f));
       } else {
         const auto choices = static_cast<std::uint32_t>(part.choices[i]);
-        action_.push_back(mask_.empty() ? static_cast<std::int32_t>(random_.UniformInt(choices))
-                                        : 0);
+        action.push_back(mask.empty() ? static_cast<std::int32_t>(random_.UniformInt(choices)) : 0);
       }
     }
   }
 
   const TrajectoryLayout& layout_;
   Random random_;
-  std::vector<std::byte> observation_, next_, final_, frames_;
-  std::vector<std::int32_t> action_;
-  std::vector<float> log_prob_, reward_, state_;
-  std::vector<std::uint8_t> flags_, mask_;
 };
 
 }  // namespace
@@ -131,8 +109,8 @@ TrainingBatch RandomBatch(const ModelSpec& spec, const AlgorithmSettings& settin
     Play play(batch.layout, DeriveSeed(seed, static_cast<std::uint64_t>(slot)));
     const int steps = slot % 3 == 2 && length > 1 ? length - length / 4 : length;
     play.Make(std::max(steps, settings.burn_in + 1), masks && batch.layout.action.mask_bytes() > 0);
-    MURMURATE_CHECK(batch.Add(play.view(static_cast<std::uint32_t>(slot))),
-                    "a trajectory that a batch takes");
+    play.agent = static_cast<std::uint32_t>(slot);
+    MURMURATE_CHECK(batch.Add(play.View()), "a trajectory that a batch takes");
   }
   return batch;
 }

@@ -8,6 +8,7 @@
 
 #include "shared/core/check.h"
 #include "shared/trajectory/trajectory.h"
+#include "tests/experience/own_trajectory.h"
 
 namespace murmurate {
 
@@ -34,14 +35,8 @@ inline ModelSpec MixedSpec() {
 }
 inline TrajectoryLayout MixedLayout() { return TrajectoryLayout(MixedSpec(), 4); }
 
-struct MixedTrajectory {
+struct MixedTrajectory : OwnTrajectory {
   static constexpr std::size_t kRow = 12, kWords = 3, kMask = 5, kState = 5, kFrames = 2;
-
-  std::vector<std::byte> observation, final_observation, next_observation, frames0;
-  std::vector<std::int32_t> action;
-  std::vector<float> log_prob, reward, state0;
-  std::vector<std::uint8_t> flags, mask;
-  std::uint32_t agent = 0;
 
   /// Step i sees the place base + i, the kind i mod 3 and pixels of 10 (base + i); frames0 hold
   /// base - 2 and base - 1.
@@ -70,24 +65,6 @@ struct MixedTrajectory {
   }
 
   void AllowEverything() { mask.assign(flags.size() * kMask, 1); }
-
-  TrajectoryView View() const {
-    TrajectoryView view;
-    view.agent = agent;
-    view.version = 1;
-    view.steps = static_cast<int>(flags.size());
-    view.observation = observation;
-    view.action = action;
-    view.log_prob = log_prob;
-    view.reward = reward;
-    view.flags = flags;
-    view.mask = mask;
-    view.state0 = state0;
-    view.frames0 = frames0;
-    view.final_observation = final_observation;
-    view.next_observation = next_observation;
-    return view;
-  }
 };
 
 /// The place that a row holds.

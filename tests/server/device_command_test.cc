@@ -59,7 +59,8 @@ TEST(DeviceCommand, CheckSaysTheMemoryOfAGpuAndOpensNone) {
   EXPECT_THAT(gpu.output,
               HasSubstr("cuda:1, tf32, not opened here; what this model takes of its memory:"));
   for (const char* purpose : {"parameters, gradient and optimizer", "batches and their plans",
-                              "a minibatch's activations and gradients", "all else", "together"})
+                              "a minibatch's activations and gradients",
+                              "workspaces of cuBLASLt and cuDNN", "all else", "together"})
     EXPECT_THAT(gpu.output, HasSubstr(purpose));
   const Ran automatic =
       RunMurmurate(place.path(), {"check", "cartpole", "--set", "model.device=auto"});

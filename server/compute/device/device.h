@@ -70,6 +70,10 @@ struct Grid {
   }
 };
 
+// What the library of a device that has one takes of its memory for itself, at most, on each stream.
+inline constexpr std::size_t kProductWorkspaceBytes = std::size_t{32} << 20;       ///< Multiply
+inline constexpr std::size_t kConvolutionWorkspaceBytes = std::size_t{256} << 20;  ///< Convolve
+
 /// c = op(a) op(b), or with `accumulate` added to it. Row-major: op(a) is [rows][depth], op(b)
 /// [depth][columns], c [rows][columns]; a transposed one lies as [depth][rows] ([columns][depth]).
 /// Strides are floats from one row to the next as it lies.

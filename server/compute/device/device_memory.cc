@@ -33,10 +33,11 @@ Status DeviceMemory::Allocate(Device* device) {
   if (base_ != nullptr) return {};
   return ResourceError(
       description.name + " has " + Mebibytes(description.free_bytes) + " free, and " +
-      Mebibytes(bytes_) + " are needed: parameters, gradient and optimizer " +
+      Mebibytes(bytes()) + " are needed: parameters, gradient and optimizer " +
       Mebibytes(bytes(MemoryPurpose::kParameters)) + ", batches " +
       Mebibytes(bytes(MemoryPurpose::kBatches)) + ", a minibatch's activations " +
-      Mebibytes(bytes(MemoryPurpose::kActivations)) + ", else " +
+      Mebibytes(bytes(MemoryPurpose::kActivations)) + ", libraries' workspaces " +
+      Mebibytes(bytes(MemoryPurpose::kLibraries)) + ", else " +
       Mebibytes(bytes(MemoryPurpose::kWorkspace)) +
       "; lower [algorithm] minibatch or batch_steps, end what else uses it, or write device = "
       "\"cpu\"");

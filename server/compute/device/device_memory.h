@@ -18,9 +18,10 @@ enum class MemoryPurpose : std::uint8_t {
   kParameters,   ///< parameters, gradient, optimizer
   kBatches,      ///< columns of batches and their plans
   kActivations,  ///< what layers give, and their gradients, for one minibatch
+  kLibraries,    ///< what libraries of products and convolutions take for themselves
   kWorkspace,    ///< all else
 };
-inline constexpr int kMemoryPurposes = 4;
+inline constexpr int kMemoryPurposes = 5;
 
 class DeviceMemory;
 
@@ -54,9 +55,16 @@ class DeviceMemory {
     return {this, PlanBytes(purpose, count * sizeof(T)), count};
   }
 
-  std::size_t bytes() const { return bytes_; }
+  /// Memory of this device will be multiplied (convolved) on one stream: what the library takes for
+  /// that counts as kLibraries, once. It is not allocated here.
+  void WantProducts() { products_ = kProductWorkspaceBytes; }
+  void WantConvolutions() { convolutions_ = kConvolutionWorkspaceBytes; }
+
+  /// All that was planned, and what libraries take beside it.
+  std::size_t bytes() const { return bytes_ + products_ + convolutions_; }
   std::size_t bytes(MemoryPurpose purpose) const {
-    return by_purpose_[static_cast<std::size_t>(purpose)];
+    return purpose == MemoryPurpose::kLibraries ? products_ + convolutions_
+                                                : by_purpose_[static_cast<std::size_t>(purpose)];
   }
 
   /// Allocates all that was planned. The status names each purpose with its bytes, what is free,
@@ -69,7 +77,7 @@ class DeviceMemory {
 
   Device* device_ = nullptr;
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, products_ = 0, convolutions_ = 0;
   std::array<std::size_t, kMemoryPurposes> by_purpose_{};
 };
 

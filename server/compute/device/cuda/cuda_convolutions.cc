@@ -205,13 +205,11 @@ class CudnnConvolutions final : public CudaConvolutions {
 Result<std::unique_ptr<CudaConvolutions>> CudaConvolutions::Open(DevicePrecision precision,
                                                                  bool deterministic,
                                                                  CudaTuning tuning) {
-  const auto library = CudaLibrary::Open(CudnnName());
-  if (!library.ok()) return library.status();
-  const auto functions = CudnnFunctions::Of(*library);
-  if (!functions.ok()) return functions.status();
+  const auto opened = OpenedCudaLibrary<CudnnFunctions>::Open(CudnnName());
+  if (!opened.ok()) return opened.status();
   return std::unique_ptr<CudaConvolutions>(std::make_unique<CudnnConvolutions>(
-      *functions, CudnnPlanRules{.precision = precision, .deterministic = deterministic},
-      std::move(tuning), CudnnVersion(*library)));
+      opened->functions, CudnnPlanRules{.precision = precision, .deterministic = deterministic},
+      std::move(tuning), CudnnVersion(opened->library)));
 }
 
 }  // namespace murmurate

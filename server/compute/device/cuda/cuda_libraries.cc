@@ -116,10 +116,22 @@ Result<CudaLibrary> CudaLibrary::Open(const CudaLibraryName& name) {
   return ResourceError(NotThere(name, folders));
 }
 
-void* CudaLibrary::Symbol(const char* symbol) const { return dlsym(handle_, symbol); }
+Status CudaLibrary::Find(std::initializer_list<CudaSymbol> symbols) const {
+  for (const CudaSymbol& symbol : symbols) {
+    *symbol.function = dlsym(handle_, symbol.name);
+    if (*symbol.function == nullptr)
+      return ResourceError(path_ + " has no function " + symbol.name +
+                           "; install a newer version of it");
+  }
+  return {};
+}
 
-Status CudaLibrary::Without(const char* symbol) const {
-  return ResourceError(path_ + " has no function " + symbol + "; install a newer version of it");
+std::string CudaLibrary::Version(const char* symbol) const {
+  std::size_t (*get)() = nullptr;
+  if (!Find({{symbol, &get}}).ok()) return "";
+  const std::size_t version = get();
+  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
+         std::to_string(version % 100);
 }
 
 }  // namespace murmurate

@@ -58,50 +58,42 @@ CudaLibraryName CublasLtName() {
 }
 
 std::string CublasLtVersion(const CudaLibrary& library) {
-  decltype(&cublasLtGetVersion) get = nullptr;
-  if (!library.Find("cublasLtGetVersion", &get).ok()) return "";
-  const std::size_t version = get();  // 130100
-  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
-         std::to_string(version % 100);
+  return library.Version("cublasLtGetVersion");
 }
 
 Result<CublasLtFunctions> CublasLtFunctions::Of(const CudaLibrary& library) {
   CublasLtFunctions found;
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtCreate", &found.create));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtDestroy", &found.destroy));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtGetStatusString", &found.status_string));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtMatmul", &found.multiply));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtMatmulAlgoGetHeuristic", &found.propose));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtMatmulDescCreate", &found.create_product));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtMatmulDescDestroy", &found.destroy_product));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtMatmulDescSetAttribute", &found.set_product));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtMatrixLayoutCreate", &found.create_layout));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cublasLtMatrixLayoutDestroy", &found.destroy_layout));
   MURMURATE_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulPreferenceCreate", &found.create_preference));
-  MURMURATE_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulPreferenceDestroy", &found.destroy_preference));
-  MURMURATE_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulPreferenceSetAttribute", &found.set_preference));
+      library.Find({{"cublasLtCreate", &found.create},
+                    {"cublasLtDestroy", &found.destroy},
+                    {"cublasLtGetStatusString", &found.status_string},
+                    {"cublasLtMatmul", &found.multiply},
+                    {"cublasLtMatmulAlgoGetHeuristic", &found.propose},
+                    {"cublasLtMatmulDescCreate", &found.create_product},
+                    {"cublasLtMatmulDescDestroy", &found.destroy_product},
+                    {"cublasLtMatmulDescSetAttribute", &found.set_product},
+                    {"cublasLtMatrixLayoutCreate", &found.create_layout},
+                    {"cublasLtMatrixLayoutDestroy", &found.destroy_layout},
+                    {"cublasLtMatmulPreferenceCreate", &found.create_preference},
+                    {"cublasLtMatmulPreferenceDestroy", &found.destroy_preference},
+                    {"cublasLtMatmulPreferenceSetAttribute", &found.set_preference}}));
   return found;
 }
 
 Result<std::unique_ptr<CudaProducts>> CudaProducts::Open(DevicePrecision precision,
                                                          bool deterministic, CudaTuning tuning) {
-  const auto library = CudaLibrary::Open(CublasLtName());
-  if (!library.ok()) return library.status();
-  auto functions = CublasLtFunctions::Of(*library);
-  if (!functions.ok()) return functions.status();
+  const auto opened = OpenedCudaLibrary<CublasLtFunctions>::Open(CublasLtName());
+  if (!opened.ok()) return opened.status();
   std::unique_ptr<CudaProducts> products(new CudaProducts());
-  products->functions_ = *functions;
+  products->functions_ = opened->functions;
   products->precision_ = precision;
   products->deterministic_ = deterministic;
   products->tuning_ = std::move(tuning);
-  products->version_ = CublasLtVersion(*library);
-  const cublasStatus_t status = functions->create(&products->handle_);
+  products->version_ = CublasLtVersion(opened->library);
+  const cublasStatus_t status = opened->functions.create(&products->handle_);
   if (status != CUBLAS_STATUS_SUCCESS)
-    return ResourceError(library->path() + " does not start (" + functions->status_string(status) +
-                         ")");
+    return ResourceError(opened->library.path() + " does not start (" +
+                         opened->functions.status_string(status) + ")");
   return products;
 }
 
@@ -136,12 +128,12 @@ CudaProducts::Shape CudaProducts::ShapeOf(const ProductCall& call) {
 Status CudaProducts::Prepare(int stream) {
   void*& workspace = workspaces_[static_cast<std::size_t>(stream)];
   if (workspace != nullptr) return {};
-  if (cudaMalloc(&workspace, kWorkspaceBytes) == cudaSuccess) return {};
+  if (cudaMalloc(&workspace, kProductWorkspaceBytes) == cudaSuccess) return {};
   (void)cudaGetLastError();
   workspace = nullptr;
-  return ResourceError(
-      "the GPU has no 32 MiB left for products of matrices; lower "
-      "algorithm.batch_steps, or end what else runs on it");
+  return ResourceError("the GPU has no " + std::to_string(kProductWorkspaceBytes >> 20) +
+                       " MiB left for products of matrices; lower algorithm.batch_steps, or end "
+                       "what else runs on it");
 }
 
 /// In cuBLASLt's terms: columns x rows = (columns x depth) (depth x rows).
@@ -177,7 +169,7 @@ Result<CudaProducts::Proposals> CudaProducts::Propose(const ProductCall& call,
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t name, auto value) {
     functions_.set_preference(preference, name, &value, sizeof value);
   };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kWorkspaceBytes});
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kProductWorkspaceBytes});
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<std::uint32_t>(deterministic_ ? CUBLASLT_REDUCTION_SCHEME_NONE |
                                                       CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
@@ -255,7 +247,7 @@ Status CudaProducts::Run(const CudaQueue& queue, const ProductCall& call, const 
   return Checked(
       functions_.multiply(handle_, plan.product, &alpha, call.b, plan.first, call.a, plan.second,
                           &beta, call.c, plan.result, call.c, plan.result, &algorithm,
-                          workspaces_[static_cast<std::size_t>(queue.number)], kWorkspaceBytes,
+                          workspaces_[static_cast<std::size_t>(queue.number)], kProductWorkspaceBytes,
                           queue.stream),
       call);
 }

@@ -55,8 +55,6 @@ struct CublasLtFunctions {
 
 class CudaProducts {
  public:
-  static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  ///< of each stream
-
   /// kResource: the library is missing, or does not start.
   static Result<std::unique_ptr<CudaProducts>> Open(DevicePrecision precision, bool deterministic,
                                                     CudaTuning tuning = {});

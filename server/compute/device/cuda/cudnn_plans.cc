@@ -289,28 +289,22 @@ CudaLibraryName CudnnName() {
           .package = "nvidia-cudnn-cu" + cuda};
 }
 
-std::string CudnnVersion(const CudaLibrary& library) {
-  decltype(&cudnnGetVersion) get = nullptr;
-  if (!library.Find("cudnnGetVersion", &get).ok()) return "";
-  const std::size_t version = get();  // 91900
-  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
-         std::to_string(version % 100);
-}
+std::string CudnnVersion(const CudaLibrary& library) { return library.Version("cudnnGetVersion"); }
 
 Result<CudnnFunctions> CudnnFunctions::Of(const CudaLibrary& library) {
   CudnnFunctions found;
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnCreate", &found.create));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnDestroy", &found.destroy));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnSetStream", &found.set_stream));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnGetErrorString", &found.error_string));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnGetLastErrorString", &found.last_error));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnBackendCreateDescriptor", &found.create_descriptor));
   MURMURATE_RETURN_IF_ERROR(
-      library.Find("cudnnBackendDestroyDescriptor", &found.destroy_descriptor));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnBackendSetAttribute", &found.set));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnBackendGetAttribute", &found.get));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnBackendFinalize", &found.finalize));
-  MURMURATE_RETURN_IF_ERROR(library.Find("cudnnBackendExecute", &found.execute));
+      library.Find({{"cudnnCreate", &found.create},
+                    {"cudnnDestroy", &found.destroy},
+                    {"cudnnSetStream", &found.set_stream},
+                    {"cudnnGetErrorString", &found.error_string},
+                    {"cudnnGetLastErrorString", &found.last_error},
+                    {"cudnnBackendCreateDescriptor", &found.create_descriptor},
+                    {"cudnnBackendDestroyDescriptor", &found.destroy_descriptor},
+                    {"cudnnBackendSetAttribute", &found.set},
+                    {"cudnnBackendGetAttribute", &found.get},
+                    {"cudnnBackendFinalize", &found.finalize},
+                    {"cudnnBackendExecute", &found.execute}}));
   return found;
 }
 

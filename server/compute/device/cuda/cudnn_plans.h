@@ -59,9 +59,7 @@ struct CudnnPlanRules {
   DevicePrecision precision = DevicePrecision::kFp32;
   bool deterministic = true;  ///< no engine whose sums have a changing order
   /// The first plan in cuDNN's order that needs no more; else the one that needs least.
-  std::size_t workspace_bytes = kCudnnWorkspaceBytes;
-
-  static constexpr std::size_t kCudnnWorkspaceBytes = std::size_t{256} << 20;
+  std::size_t workspace_bytes = kConvolutionWorkspaceBytes;
 };
 
 /// One of cuDNN's objects; it is destroyed with this.
