@@ -57,6 +57,7 @@ class DeviceEngine {
   /// `counts`: the statistics count the batch's observations here.
   void EndBatch(bool counts);
   void Await() { plan_.Await(); }
+  bool Done() { return plan_.Done(); }  ///< the same, without waiting
   /// The sums of the batch, after Await.
   const TrainingControl& result() const { return plan_.host(); }
 
