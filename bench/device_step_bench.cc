@@ -14,7 +14,7 @@ DeviceStepBench::DeviceStepBench(const DeviceStepRow& row, Device* device)
       device_(device),
       batch_(RandomBatch(row.spec, row.settings, 1)),
       planner_(row.spec, row.settings, 1),
-      engine_(row.spec, row.settings, true) {}
+      engine_(row.spec, row.settings, true, device->description().pictures) {}
 
 Result<std::unique_ptr<DeviceStepBench>> DeviceStepBench::Make(const DeviceStepRow& row,
                                                                Device* device) {
