@@ -51,6 +51,7 @@ class DevicePlanRoom {
   void EnqueueDown() const;
   bool Done() { return device_->Reached(done_.get()); }  ///< the same, without waiting
   void Await() { device_->Await(done_.get()); }  ///< for the last EnqueueDown
+  bool Done() { return device_->Reached(done_.get()); }  ///< the same, without waiting
   /// Both.
   void Download() {
     EnqueueDown();
