@@ -49,8 +49,7 @@ class DevicePlanRoom {
   void Upload(const TrainingBatch& batch, const BatchPlan& plan, const AlgorithmSettings& settings);
   /// Enqueues the copy of the control block to host(), and marks what the main stream has by now.
   void EnqueueDown() const;
-  bool Done() { return device_->Reached(done_.get()); }  ///< the same, without waiting
-  void Await() { device_->Await(done_.get()); }  ///< for the last EnqueueDown
+  void Await() { device_->Await(done_.get()); }          ///< for the last EnqueueDown
   bool Done() { return device_->Reached(done_.get()); }  ///< the same, without waiting
   /// Both.
   void Download() {

@@ -23,8 +23,7 @@ class PassRunner {
   /// Plans memory. What it is given must outlive it. `arithmetic`: of the device.
   PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings, const BatchPasses* passes,
              const DevicePlanRoom* plan, const DeviceBatch* batch,
-             const DeviceArithmetic& arithmetic,
-             DeviceMemory* memory);
+             const DeviceArithmetic& arithmetic, DeviceMemory* memory);
 
   /// After memory is allocated. `parameters`: the whole block on the device.
   void Start(Device* device, const float* parameters);

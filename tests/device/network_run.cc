@@ -148,11 +148,11 @@ NetworkOnDevice::NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDevice
   const NetworkPlan policy = *PlanNetwork(spec, "policy"), value = *PlanNetwork(spec, "value");
   planned_ = WidestPlan(spec).inputs;
   for (const PlannedInput& input : planned_)
-    inputs_.push_back(
-        {DeviceBlock(&memory_, MemoryPurpose::kBatches,
-                     static_cast<std::size_t>(max_rows) * input.in.count(),
-                     TypeOfInput(policy, value, inputs_.size(), device_.description().pictures)),
-         BlockOfPicture(policy, value, inputs_.size())});
+    inputs_.push_back({DeviceBlock(&memory_, MemoryPurpose::kBatches,
+                                   static_cast<std::size_t>(max_rows) * input.in.count(),
+                                   TypeOfInput(policy, value, inputs_.size(),
+                                               device_.description().arithmetic.pictures)),
+                       BlockOfPicture(policy, value, inputs_.size())});
   network_ = std::make_unique<DeviceNetwork>(spec, max_rows, inputs_, &memory_, form);
   const std::size_t states = static_cast<std::size_t>(max_rows) * network_->state_floats();
   parameters_ = memory_.Plan<float>(MemoryPurpose::kParameters, network_->layout().total);

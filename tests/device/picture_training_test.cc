@@ -119,7 +119,8 @@ TEST(PictureTraining, OfBf16HasTheSameBitsEachTime) {
 TEST(PictureTraining, OfBf16IsCountedByThePlan) {
   const ModelSpec spec = SpecOfTwoCameras();
   const DeviceMemoryNeed floats = MeasureDeviceMemory(spec, Settings()),
-                         halves = MeasureDeviceMemory(spec, Settings(), true, {.pictures = ElementType::kBf16});
+                         halves = MeasureDeviceMemory(spec, Settings(), true,
+                                                      {.pictures = ElementType::kBf16});
   const auto activations = static_cast<std::size_t>(MemoryPurpose::kActivations);
   EXPECT_LT(halves.by_purpose[activations], floats.by_purpose[activations]);
   for (const MemoryPurpose same :

@@ -247,8 +247,8 @@ Status CudaProducts::Run(const CudaQueue& queue, const ProductCall& call, const 
   return Checked(
       functions_.multiply(handle_, plan.product, &alpha, call.b, plan.first, call.a, plan.second,
                           &beta, call.c, plan.result, call.c, plan.result, &algorithm,
-                          workspaces_[static_cast<std::size_t>(queue.number)], kProductWorkspaceBytes,
-                          queue.stream),
+                          workspaces_[static_cast<std::size_t>(queue.number)],
+                          kProductWorkspaceBytes, queue.stream),
       call);
 }
 

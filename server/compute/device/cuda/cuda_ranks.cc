@@ -26,14 +26,14 @@ struct NcclFunctions {
   decltype(&ncclGetLastError) last_error = nullptr;
 
   Status Find(const CudaLibrary& library) {
-    MURMURATE_RETURN_IF_ERROR(library.Find("ncclGetVersion", &get_version));
-    MURMURATE_RETURN_IF_ERROR(library.Find("ncclGetUniqueId", &get_unique_id));
-    MURMURATE_RETURN_IF_ERROR(library.Find("ncclCommInitRankConfig", &init_rank));
-    MURMURATE_RETURN_IF_ERROR(library.Find("ncclAllReduce", &all_reduce));
-    MURMURATE_RETURN_IF_ERROR(library.Find("ncclCommGetAsyncError", &get_async_error));
-    MURMURATE_RETURN_IF_ERROR(library.Find("ncclCommAbort", &abort));
-    MURMURATE_RETURN_IF_ERROR(library.Find("ncclGetErrorString", &error_string));
-    return library.Find("ncclGetLastError", &last_error);
+    return library.Find({{"ncclGetVersion", &get_version},
+                         {"ncclGetUniqueId", &get_unique_id},
+                         {"ncclCommInitRankConfig", &init_rank},
+                         {"ncclAllReduce", &all_reduce},
+                         {"ncclCommGetAsyncError", &get_async_error},
+                         {"ncclCommAbort", &abort},
+                         {"ncclGetErrorString", &error_string},
+                         {"ncclGetLastError", &last_error}});
   }
 };
 
@@ -159,7 +159,8 @@ CudaLibraryName NcclName() {
 std::string NcclVersion(const CudaLibrary& library) {
   decltype(&ncclGetVersion) get_version = nullptr;
   int version = 0;
-  if (!library.Find("ncclGetVersion", &get_version).ok() || get_version(&version) != ncclSuccess)
+  if (!library.Find({{"ncclGetVersion", &get_version}}).ok() ||
+      get_version(&version) != ncclSuccess)
     return "";
   return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
          std::to_string(version % 100);
