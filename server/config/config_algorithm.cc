@@ -91,4 +91,25 @@ Status CheckRefusals(const Config& config, const std::string& model) {
   return {};
 }
 
+Status CheckReplay(const Config& config, const std::string& model) {
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  const SectionView keys = ReplayKeys().View(config.entries(), model);
+  if (!kind.replays) {
+    if (KindFor(config.entries(), "").replays) return {};
+    const std::string why = kind.name + " learns from no replay; take it out, or write name = \"" +
+                            FirstAlgorithm(&AlgorithmKind::replays).name + "\" in [algorithm]";
+    for (const ConfigRule& rule : ReplayKeys().rules())
+      if (keys.Given(rule.key)) return keys.Superfluous(rule.key, why);
+    return AlgorithmKeys()
+        .View(config.entries(), model)
+        .NoneOf({"n_step", "epsilon", "double_q", "target_every", "target_part"}, why);
+  }
+  const ReplaySettings replay = AlgorithmFor(config, model).replay;
+  if (replay.learning_starts > replay.capacity)
+    return keys.Refuse("learning_starts",
+                       "at most capacity (" + std::to_string(replay.capacity) +
+                           "), or learning never starts");
+  return {};
+}
+
 }  // namespace murmurate

@@ -100,6 +100,8 @@ class TrainingBatch {
     kNew,      ///< from actors: not learned from before
     kRead,     ///< from files or from memory, perhaps again
     kHeldOut,  ///< from files, never learned from
+    /// From a replay: windows that were counted when they were new.
+    kReplayed,
   };
   Samples samples = Samples::kNew;
   /// The learner sets it when it has learned from the batch: its rewards are scaled then, and its

@@ -1,4 +1,4 @@
-// [algorithm] and [optimizer]: what a config says of how a model learns. What it says of how
+// [algorithm], [optimizer] and [replay]: what a config says of how a model learns. What it says of how
 // batches come together is in server/ingest/ingest_settings.h.
 #pragma once
 
@@ -25,5 +25,6 @@ struct ConfigType<Schedule> {
 
 const Keys<AlgorithmSettings>& AlgorithmKeys();
 const Keys<AlgorithmSettings>& OptimizerKeys();
+const Keys<AlgorithmSettings>& ReplayKeys();
 
 }  // namespace murmurate

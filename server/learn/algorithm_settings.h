@@ -5,6 +5,7 @@
 
 #include "server/experience/batch_shape.h"
 #include "server/parameters/optimizer.h"
+#include "server/replay/replay_settings.h"
 
 namespace murmurate {
 
@@ -70,6 +71,13 @@ struct AlgorithmSettings {
   /// The approx_kl of each batch that the learning rate is to bring about (rate_by_kl.h); 0: it is
   /// as scheduled. A config that sets no rate has 0.01.
   double adaptive_kl = 0.0;
+  // Algorithms that learn from a replay:
+  ReplaySettings replay = {};
+  Schedule epsilon = 0.05;    ///< of steps that are chosen at random instead of as the best
+  int n_step = 3;             ///< steps of a return before a value stands for the rest
+  bool double_q = true;       ///< the best next action is the policy's own choice
+  int target_every = 250;     ///< updates after which targets move
+  double target_part = 1.0;   ///< how far: 1 copies
   /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides
   /// the rounding.
   int threads = 1;

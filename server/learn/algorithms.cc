@@ -10,11 +10,12 @@ namespace murmurate {
 const AlgorithmKind& Ppo();         // ppo.cc
 const AlgorithmKind& Impala();      // impala.cc
 const AlgorithmKind& A2c();         // a2c.cc
+const AlgorithmKind& DqnKind();     // dqn.cc
 const AlgorithmKind& Supervised();  // labels.cc
 const AlgorithmKind& Bc();          // labels.cc
 
 std::span<const AlgorithmKind* const> Algorithms() {
-  static const std::array kAll = {&Ppo(), &Impala(), &A2c(), &Supervised(), &Bc()};
+  static const std::array kAll = {&Ppo(), &Impala(), &A2c(), &DqnKind(), &Supervised(), &Bc()};
   return kAll;
 }
 

@@ -14,6 +14,7 @@ HostTrainer::HostTrainer(const ModelSpec& spec, const AlgorithmSettings& setting
     : spec_(spec),
       settings_(settings),
       algorithm_(settings.kind->make(spec, settings)),
+      targets_(spec, algorithm_->layout()),
       parameters_(algorithm_->layout().total),
       gradient_(algorithm_->layout().trained_count()),
       store_(store ? std::move(store)
@@ -68,8 +69,8 @@ BatchSums HostTrainer::Finish() {
 void HostTrainer::Train(BatchSums* sums) {
   while (sums->begun < plan_->updates.size()) {
     const PlannedUpdate& update = plan_->updates[sums->begun];
-    MURMURATE_CHECK(update.networks == PlannedUpdate::kAllNetworks && !update.moves_targets,
-                    "one block of parameters is stepped as a whole, and nothing follows it");
+    MURMURATE_CHECK(update.networks == PlannedUpdate::kAllNetworks,
+                    "one block of parameters is stepped as a whole");
     if (!algorithm_->Gradient(sums->begun++, parameters_, gradient_)) return;
     const bool limited = plan_->one_pass && plan_->most_kl > 0.0 && before_.size() > 0;
     if (limited) std::ranges::copy(trained(), before_.begin());
@@ -81,6 +82,7 @@ void HostTrainer::Train(BatchSums* sums) {
     if (limited) ShortenStep();
     sums->norms += norm;
     ++sums->updates;
+    if (update.moves_targets) targets_.Move(parameters_, plan_->target_part);
   }
 }
 
