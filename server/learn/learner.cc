@@ -107,6 +107,7 @@ void Learner::State::Report(const TrainingBatch& batch, const BatchSums& sums,
   report->version = sums.version;
   report->held_out = planner->plan().scores;
   if (report->held_out) return;
+  report->counted_only = settings.kind->replays && planner->plan().updates.empty();
   report->trained_steps = planner->plan().rows.size();
   report->learning_rate = planner->plan().learning_rate * sums.exchange.rate_factor;
   report->updates = sums.updates;
