@@ -102,7 +102,10 @@ Status CheckReplay(const Config& config, const std::string& model) {
       if (keys.Given(rule.key)) return keys.Superfluous(rule.key, why);
     return AlgorithmKeys()
         .View(config.entries(), model)
-        .NoneOf({"n_step", "epsilon", "double_q", "target_every", "target_part"}, why);
+        .NoneOf({"n_step", "epsilon", "double_q", "target_every", "target_part", "policy_every",
+                 "initial_temperature", "target_entropy", "noise", "target_noise",
+                 "target_noise_clip"},
+                why);
   }
   const ReplaySettings replay = AlgorithmFor(config, model).replay;
   if (replay.learning_starts > replay.capacity)
