@@ -18,6 +18,7 @@ void ReplayAlgorithm::Prepare(std::span<const float> parameters, const TrainingB
   plan_ = &plan;
   sums_ = {};
   answers_.clear();
+  answers_.reserve(plan.rows.size());
   if (!prioritizes_ || !plan.updates.empty()) return;
   Random random(plan.seed);
   std::span<const std::int32_t> rows(plan.rows);

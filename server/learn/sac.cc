@@ -11,7 +11,6 @@
 // were played, without the entropy of the steps between.
 #include "server/learn/sac.h"
 
-#include <cmath>
 
 #include "server/learn/choice_values.h"
 #include "server/learn/replay_algorithm.h"
@@ -52,13 +51,7 @@ class SacOfNumbers : public ReplayAlgorithm {
   void FindErrors(std::span<const float> parameters, Random& random) override;
   void AddGradients(const PlannedUpdate& update, std::span<const float> parameters, Random& random,
                     std::span<float> gradient) override;
-  double Distance(std::size_t i) const override {
-    return 0.5 * (std::abs(Error(0, i)) + std::abs(Error(1, i)));
-  }
-  double Error(int critic, std::size_t i) const {
-    return double{critics_.values(critic)[i]} - double{target_[i]};
-  }
-  void AddCriticGradient(std::span<const float> parameters, std::span<float> gradient);
+  double Distance(std::size_t i) const override { return critics_.Distance(target_, i); }
   void AddPolicyGradient(std::span<const float> parameters, Random& random,
                          std::span<float> gradient);
   void Report(double policy_loss, double entropy);
@@ -92,21 +85,11 @@ void SacOfNumbers::FindErrors(std::span<const float> parameters, Random& random)
 
 void SacOfNumbers::AddGradients(const PlannedUpdate&, std::span<const float> parameters,
                                 Random& random, std::span<float> gradient) {
-  AddCriticGradient(parameters, gradient);
+  const TwinCritics::Fit fit =
+      critics_.AddFit(parameters, target_, steps().here().weights(), gradient);
+  Count(kLoss, fit.loss);
+  Count(kValue, fit.value);
   AddPolicyGradient(parameters, random, gradient);
-}
-
-void SacOfNumbers::AddCriticGradient(std::span<const float> parameters, std::span<float> gradient) {
-  const auto count = static_cast<double>(steps().count());
-  for (int critic = 0; critic < 2; ++critic) {
-    for (std::size_t i = 0; i < steps().count(); ++i) {
-      const double error = Error(critic, i), weight = double{steps().here().weights()[i]};
-      critics_.d_values(critic)[i] = static_cast<float>(weight * error / count);
-      Count(kLoss, 0.25 * weight * error * error);
-      Count(kValue, 0.5 * double{critics_.values(critic)[i]});
-    }
-  }
-  critics_.Backward(parameters, gradient);
 }
 
 void SacOfNumbers::AddPolicyGradient(std::span<const float> parameters, Random& random,

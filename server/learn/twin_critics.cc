@@ -1,6 +1,7 @@
 #include "server/learn/twin_critics.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "shared/core/check.h"
 #include "shared/model/policy_and_value.h"
@@ -54,6 +55,33 @@ void TwinCritics::Forward(std::span<const float> parameters, const void* observa
   rows_ = rows;
   for (std::size_t i = 0; i < 2; ++i)
     critics_[i].Forward(parameters, observations, rows, values_[i].data(), actions);
+}
+
+void TwinCritics::ForwardFirst(std::span<const float> parameters, const void* observations,
+                               int rows, const float* actions) {
+  rows_ = rows;
+  critics_[0].Forward(parameters, observations, rows, values_[0].data(), actions);
+}
+
+double TwinCritics::Distance(std::span<const float> targets, std::size_t i) const {
+  const double target = double{targets[i]};
+  return 0.5 * (std::abs(double{values_[0][i]} - target) + std::abs(double{values_[1][i]} - target));
+}
+
+TwinCritics::Fit TwinCritics::AddFit(std::span<const float> parameters,
+                                     std::span<const float> targets, const float* weights,
+                                     std::span<float> gradient) {
+  Fit fit;
+  for (std::size_t critic = 0; critic < 2; ++critic) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows_); ++i) {
+      const double value = double{values_[critic][i]}, error = value - double{targets[i]};
+      d_values_[critic][i] = static_cast<float>(double{weights[i]} * error / rows_);
+      fit.loss += 0.25 * double{weights[i]} * error * error;
+      fit.value += 0.5 * value;
+    }
+  }
+  Backward(parameters, gradient);
+  return fit;
 }
 
 void TwinCritics::Backward(std::span<const float> parameters, std::span<float> gradient) {

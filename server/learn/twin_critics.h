@@ -27,11 +27,24 @@ class TwinCritics {
   /// Leaves both outputs, and what Backward needs.
   void Forward(std::span<const float> parameters, const void* observations, int rows,
                const float* actions);
+  /// The same of q1 alone; BackwardToActions is then called without `both`.
+  void ForwardFirst(std::span<const float> parameters, const void* observations, int rows,
+                    const float* actions);
   const float* values(int critic) const { return values_[critic].data(); }  ///< [rows][outputs()]
   /// Room for the gradient of a loss by values().
   float* d_values(int critic) { return d_values_[critic].data(); }
   /// Adds those of both to `gradient`.
   void Backward(std::span<const float> parameters, std::span<float> gradient);
+
+  /// Critics of one output, whose targets in the last Forward's rows are these: the mean distance of
+  /// both from that of row i; and the gradient, added, of w/2 (q - target)^2, the mean over rows.
+  double Distance(std::span<const float> targets, std::size_t i) const;
+  struct Fit {
+    double loss = 0, value = 0;  ///< sums over the rows of the means of both critics
+  };
+  Fit AddFit(std::span<const float> parameters, std::span<const float> targets,
+             const float* weights, std::span<float> gradient);
+
   /// Writes the sum of both critics' gradients by the actions, without those of their parameters,
   /// [rows][action features]; a second critic whose d_values are unwanted is left out by `both`.
   void BackwardToActions(std::span<const float> parameters, bool both, float* d_actions);

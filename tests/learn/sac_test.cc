@@ -54,7 +54,7 @@ TEST(SquashedNumbersTest, HaveTheLogProbabilityOfWhatPlays) {
   const ActionHead head(layout);
   SquashedNumbers numbers(layout, 3);
   const std::vector<float> outputs{0.1f, -3.0f, -1.0f, 0.5f, 2.0f, 0.0f,
-                                   -30.0f, 3.0f, 0.0f, 0.3f, -2.0f, -2.0f};
+                                   -2.0f, 3.0f, 0.0f, 0.3f, -2.0f, -2.0f};
   Random random(4), again(4);
   numbers.Draw(outputs.data(), 3, random);
   for (std::size_t row = 0; row < 3; ++row) {
