@@ -99,6 +99,10 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
         Example("-1.0"), Range(-1e6, 1e6)},
        {"noise", &S::noise, "td3: deviation of what is added to actions, 1 being half their box",
         Range(0, 10)},
+       {"noise_color", &S::noise_color,
+        "replays: what agents draw numbers with; pink: noise that lasts, for games where a push "
+        "must "
+        "(arXiv 2305.16991)"},
        {"target_noise", &S::target_noise, "td3: the same, of the next actions in value targets",
         Range(0, 10)},
        {"target_noise_clip", &S::target_noise_clip, "td3: where that is cut", Range(0, 10)}});

@@ -113,8 +113,7 @@ void SacOfChoices::FindErrors(std::span<const float> parameters, Random&) {
     target_[i] = steps().reward(i);
     if (steps().discount(i) == 0.0f) continue;
     const std::size_t at = i * outputs();
-    const Expected row =
-        Expect(logits_.data() + at, next_.data() + at, steps().MaskThere(i));
+    const Expected row = Expect(logits_.data() + at, next_.data() + at, steps().MaskThere(i));
     target_[i] +=
         static_cast<float>(double{steps().discount(i)} * (row.value + alpha * row.entropy));
   }

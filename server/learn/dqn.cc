@@ -129,9 +129,8 @@ void Dqn::FindTargets(std::span<const std::int32_t> rows, std::span<const float>
     const std::uint8_t* const mask =
         has_mask ? &batch_->mask[static_cast<std::size_t>(ends_[i].row) * outputs()] : nullptr;
     const std::size_t at = i * outputs();
-    target_value_[i] +=
-        discount_[i] * static_cast<float>(choices_.ValueOfBest(by.data() + at,
-                                                               next_target_.data() + at, mask));
+    target_value_[i] += discount_[i] * static_cast<float>(choices_.ValueOfBest(
+                                           by.data() + at, next_target_.data() + at, mask));
   }
 }
 
@@ -189,8 +188,7 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
         "dqn learns from single steps, and this model remembers: take the recurrent layer out, or "
         "name another algorithm");
   NetworkSpec policy = spec.networks.front();
-  spec.networks = {policy,
-                   {.name = std::string(kTargetNetwork), .follows = policy.name}};
+  spec.networks = {policy, {.name = std::string(kTargetNetwork), .follows = policy.name}};
   return spec;
 }
 
@@ -208,25 +206,20 @@ const AlgorithmKind& DqnKind() {
                    {"algorithm", "max_grad_norm", 10.0},
                    {"optimizer", "learning_rate", 1e-3}},
       .refusals = ReplayRefusals({"policy_every", "initial_temperature", "target_entropy", "noise",
-                                  "target_noise", "target_noise_clip"}),
+                                  "noise_color", "target_noise", "target_noise_clip"}),
       .metrics = {{&LearnReport::value_loss, kLoss, kRows},
                   {&kQValue, kValue, kRows},
                   {&kTdError, kDistance, kRows}},
       .networks = NetworksOf,
       .act =
           [](const AlgorithmSettings& settings, std::uint64_t learned_steps) {
-            return ActSettings{
-                .mode = ActSettings::Mode::kEpsilon,
-                .epsilon = static_cast<float>(settings.epsilon.At(learned_steps))};
+            return ActSettings{.mode = ActSettings::Mode::kEpsilon,
+                               .epsilon = static_cast<float>(settings.epsilon.At(learned_steps))};
           },
-      .make = [](const ModelSpec& spec,
-                 const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
-        return std::make_unique<Dqn>(spec, settings);
-      },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings,
-                         std::uint64_t) -> std::unique_ptr<Planner> {
-        return std::make_unique<ReplayPlanner>(settings);
-      },
+      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings)
+          -> std::unique_ptr<Algorithm> { return std::make_unique<Dqn>(spec, settings); },
+      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t)
+          -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings); },
       .make_store = MakeWindowStore};
   return kKind;
 }

@@ -83,10 +83,10 @@ void HostTrainer::Train(BatchSums* sums) {
     if (!algorithm_->Gradient(sums->begun++, parameters_, gradient_)) return;
     const bool limited = plan_->one_pass && plan_->most_kl > 0.0 && before_.size() > 0;
     if (limited) std::ranges::copy(trained(), before_.begin());
-    const double norm = update.networks == PlannedUpdate::kAllNetworks
-                            ? store_->Step(plan_->learning_rate, gradient_, trained())
-                            : store_->StepNetworks(update.networks, plan_->learning_rate, gradient_,
-                                                   trained());
+    const double norm =
+        update.networks == PlannedUpdate::kAllNetworks
+            ? store_->Step(plan_->learning_rate, gradient_, trained())
+            : store_->StepNetworks(update.networks, plan_->learning_rate, gradient_, trained());
     if (!std::isfinite(norm)) {
       ++sums->skipped;
       continue;

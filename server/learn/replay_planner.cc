@@ -43,8 +43,8 @@ void ReplayPlanner::PlanUpdates(const TrainingBatch& batch) {
   };
   const std::size_t windows = batch.trajectories.size();
   for (std::size_t slot = 0; slot < windows; slot += minibatch_) {
-    const std::size_t begin = first_of(slot),
-                      end = slot + minibatch_ < windows ? first_of(slot + minibatch_)
+    const std::size_t begin = first_of(slot), end = slot + minibatch_ < windows
+                                                        ? first_of(slot + minibatch_)
                                                         : plan_.order.size();
     const std::uint64_t number = updates_ + plan_.updates.size() + 1;
     constexpr std::uint32_t kAll = PlannedUpdate::kAllNetworks, kPolicy = 1;

@@ -8,8 +8,8 @@ ReplayedSteps::ReplayedSteps(const ModelSpec& spec, const AlgorithmSettings& set
     : most_(settings.replay.minibatch),
       n_step_(settings.n_step),
       gamma_(settings.gamma),
-      mask_bytes_(static_cast<std::size_t>(
-          ActionLayout(spec.spaces.action, spec.continuous).mask_bytes())),
+      mask_bytes_(
+          static_cast<std::size_t>(ActionLayout(spec.spaces.action, spec.continuous).mask_bytes())),
       here_(spec, most_),
       there_(spec, most_) {
   const auto steps = static_cast<std::size_t>(most_);

@@ -11,7 +11,6 @@
 // were played, without the entropy of the steps between.
 #include "server/learn/sac.h"
 
-
 #include "server/learn/choice_values.h"
 #include "server/learn/replay_algorithm.h"
 #include "server/learn/replay_planner.h"
@@ -33,8 +32,8 @@ class SacOfNumbers : public ReplayAlgorithm {
         policy_(spec, layout(), kPolicyNetwork, steps().most()),
         critics_(spec, layout(), steps().most()),
         numbers_(ActionLayout(spec.spaces.action, spec.continuous), steps().most()),
-        target_entropy_(settings.target_entropy.value_or(TargetEntropyOfNumbers(
-            ActionLayout(spec.spaces.action, spec.continuous)))),
+        target_entropy_(settings.target_entropy.value_or(
+            TargetEntropyOfNumbers(ActionLayout(spec.spaces.action, spec.continuous)))),
         temperature_(settings.initial_temperature) {
     const auto rows = static_cast<std::size_t>(steps().most());
     for (AlignedFloats* block : {&outputs_, &d_outputs_})
@@ -152,7 +151,8 @@ std::vector<AlgorithmMetric> Metrics() {
 
 ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
   const bool warms_up = learned_steps < settings.replay.learning_starts;
-  return {.mode = warms_up ? ActSettings::Mode::kUniform : ActSettings::Mode::kSample};
+  return {.mode = warms_up ? ActSettings::Mode::kUniform : ActSettings::Mode::kSample,
+          .noise = settings.noise_color};
 }
 
 }  // namespace
@@ -179,8 +179,8 @@ const AlgorithmKind& SacKind() {
                    {"replay", "capacity", std::int64_t{1'000'000}},
                    {"replay", "minibatch", std::int64_t{256}},
                    {"replay", "samples_per_insert", 256.0}},
-      .refusals = ReplayRefusals({"epsilon", "double_q", "policy_every", "noise", "target_noise",
-                                  "target_noise_clip"}),
+      .refusals = ReplayRefusals(
+          {"epsilon", "double_q", "policy_every", "noise", "target_noise", "target_noise_clip"}),
       .metrics = Metrics(),
       .networks = NetworksOf,
       .act = Act,
@@ -190,10 +190,8 @@ const AlgorithmKind& SacKind() {
                    ? MakeSacOfChoices(spec, settings)
                    : MakeSacOfNumbers(spec, settings);
       },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings,
-                         std::uint64_t seed) -> std::unique_ptr<Planner> {
-        return std::make_unique<ReplayPlanner>(settings, seed);
-      },
+      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t seed)
+          -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings, seed); },
       .make_store = MakeWindowStore};
   return kKind;
 }

@@ -72,7 +72,8 @@ void SquashedNumbers::Gradient(const float* d_actions, float d_log_prob, float* 
 
 void SquashedNumbers::Encode(const std::int32_t* recorded, int rows, float* actions) const {
   const std::size_t numbers = count() * static_cast<std::size_t>(rows);
-  for (std::size_t i = 0; i < numbers; ++i) actions[i] = std::tanh(std::bit_cast<float>(recorded[i]));
+  for (std::size_t i = 0; i < numbers; ++i)
+    actions[i] = std::tanh(std::bit_cast<float>(recorded[i]));
 }
 
 }  // namespace murmurate

@@ -28,7 +28,9 @@ class SquashedNumbers {
 
   /// Draws an action for each row of a policy's outputs, row by row.
   void Draw(const float* outputs, int rows, Random& random);
-  const float* actions() const { return action_.data(); }  ///< [rows][count()], as critics read them
+  const float* actions() const {
+    return action_.data();
+  }  ///< [rows][count()], as critics read them
   double log_prob(std::size_t row) const { return log_prob_[row]; }
 
   /// Writes the gradient by the outputs that were drawn from, [rows][layout.outputs()], of a loss

@@ -34,8 +34,7 @@ class Td3 : public ReplayAlgorithm {
         target_policy_(spec, layout(), kTargetPolicy, steps().most()),
         critics_(spec, layout(), steps().most()) {
     const auto rows = static_cast<std::size_t>(steps().most());
-    for (AlignedFloats* block : {&action_, &d_action_})
-      *block = AlignedFloats(rows * numbers());
+    for (AlignedFloats* block : {&action_, &d_action_}) *block = AlignedFloats(rows * numbers());
     target_ = AlignedFloats(rows);
   }
 
@@ -121,8 +120,7 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
 }
 
 ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
-  if (learned_steps < settings.replay.learning_starts)
-    return {.mode = ActSettings::Mode::kUniform};
+  if (learned_steps < settings.replay.learning_starts) return {.mode = ActSettings::Mode::kUniform};
   return {.mode = ActSettings::Mode::kGaussian,
           .sigma = static_cast<float>(settings.noise),
           .noise = settings.noise_color};
@@ -152,14 +150,10 @@ const AlgorithmKind& Td3Kind() {
       .metrics = ReplayMetrics(),
       .networks = NetworksOf,
       .act = Act,
-      .make = [](const ModelSpec& spec,
-                 const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
-        return std::make_unique<Td3>(spec, settings);
-      },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings,
-                         std::uint64_t seed) -> std::unique_ptr<Planner> {
-        return std::make_unique<ReplayPlanner>(settings, seed);
-      },
+      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings)
+          -> std::unique_ptr<Algorithm> { return std::make_unique<Td3>(spec, settings); },
+      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t seed)
+          -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings, seed); },
       .make_store = MakeWindowStore};
   return kKind;
 }

@@ -65,7 +65,8 @@ void TwinCritics::ForwardFirst(std::span<const float> parameters, const void* ob
 
 double TwinCritics::Distance(std::span<const float> targets, std::size_t i) const {
   const double target = double{targets[i]};
-  return 0.5 * (std::abs(double{values_[0][i]} - target) + std::abs(double{values_[1][i]} - target));
+  return 0.5 *
+         (std::abs(double{values_[0][i]} - target) + std::abs(double{values_[1][i]} - target));
 }
 
 TwinCritics::Fit TwinCritics::AddFit(std::span<const float> parameters,

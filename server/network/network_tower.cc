@@ -128,8 +128,8 @@ void NetworkTower::BackwardEncoder(const Encoder& encoder, LayerBackward call) {
   if (call.dy != nullptr) encoder.pictures->Backward(call, false);
 }
 
-void NetworkTower::Backward(int stage, const LayerBackward& call,
-                            bool activation_gradient_applied, float* d_actions) {
+void NetworkTower::Backward(int stage, const LayerBackward& call, bool activation_gradient_applied,
+                            float* d_actions) {
   LayerBackward below = call;
   const bool encoders = encoders_learn_ && call.gradient != nullptr;
   below.wants_input = stage > 0 || encoders || d_actions != nullptr;

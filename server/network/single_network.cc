@@ -72,9 +72,9 @@ void SingleNetwork::Backward(std::span<const float> parameters, const float* d_o
     float* const below = head_.Backward(call);
     if (below == nullptr) return;
     call.dy = below;
-    tower_.Backward(0, call, true,
-                    d_actions == nullptr ? nullptr
-                                         : d_actions + std::ptrdiff_t{first} * action_features_);
+    tower_.Backward(
+        0, call, true,
+        d_actions == nullptr ? nullptr : d_actions + std::ptrdiff_t{first} * action_features_);
   });
 }
 

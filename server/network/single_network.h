@@ -33,8 +33,8 @@ class SingleNetwork {
   /// Adds to `gradient`, of all trained parameters (empty: not wanted), that of a loss whose
   /// gradient by the outputs of the last Forward is d_outputs [rows][outputs()]. Writes the loss's
   /// gradient by the actions to d_actions [rows][action_features()], unless it is null.
-  void Backward(std::span<const float> parameters, const float* d_outputs, std::span<float> gradient,
-                float* d_actions = nullptr);
+  void Backward(std::span<const float> parameters, const float* d_outputs,
+                std::span<float> gradient, float* d_actions = nullptr);
 
  private:
   SingleNetwork(const ModelSpec& spec, const NetworkPlan& plan, const ParameterLayout& layout,

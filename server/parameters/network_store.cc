@@ -40,7 +40,8 @@ double NetworkStore::StepNetworks(std::uint32_t networks, double learning_rate,
   double squares = 0.0;
   for (std::size_t i = 0; i < networks_.size(); ++i)
     if (steps(i))
-      squares += SumOfSquares(gradient.subspan(networks_[i].range.offset, networks_[i].range.count));
+      squares +=
+          SumOfSquares(gradient.subspan(networks_[i].range.offset, networks_[i].range.count));
   const double norm = std::sqrt(squares);
   if (!std::isfinite(norm)) return norm;
   const bool clipped = max_grad_norm_ > 0.0 && norm > max_grad_norm_;

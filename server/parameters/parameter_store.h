@@ -46,7 +46,8 @@ class ParameterStore {
   /// others, and what is known of their gradients, stay as they are. Only for a store that can
   /// (network_store.h): others step a model as a whole.
   virtual double StepNetworks(std::uint32_t /*networks*/, double /*learning_rate*/,
-                              std::span<const float> /*gradient*/, std::span<float> /*parameters*/) {
+                              std::span<const float> /*gradient*/,
+                              std::span<float> /*parameters*/) {
     MURMURATE_CHECK(false, "a model is stepped as a whole");
   }
 

@@ -44,9 +44,9 @@ class Player {
     policy_.Pack(part(layout_.published), part(layout_.statistics));
   }
   float Choose(const float* observation, const ActSettings& settings, Random& random,
-               std::int32_t* words) {
+               PinkNoise* pink, std::int32_t* words) {
     policy_.Forward(observation, 1, outputs_.data(), scratch_.data());
-    return head_.Choose({.outputs = outputs_.data()}, settings, random, words);
+    return head_.Choose({.outputs = outputs_.data()}, settings, random, words, pink);
   }
   const Action& ToGame(const std::int32_t* words) {
     head_.ToGame(words, game_.data());
@@ -85,7 +85,10 @@ std::unique_ptr<Environment> Make(const std::string& name) {
 class TrainingAgent {
  public:
   TrainingAgent(std::uint32_t index, const std::string& game, std::uint64_t seed)
-      : index_(index), random_(DeriveSeed(seed, 2 * index)), environment_(Make(game)) {
+      : index_(index),
+        random_(DeriveSeed(seed, 2 * index)),
+        environment_(Make(game)),
+        pink_(environment_->spaces().action.element_count()) {
     environment_->Reset(DeriveSeed(seed, 2 * index + 1));
   }
   /// Plays `steps` steps and adds them to the batch.
@@ -118,7 +121,7 @@ class TrainingAgent {
   void Step(const ActSettings& settings, Player* player, int at) {
     const std::span<const float> now = NumbersOf(*environment_);
     observations_.insert(observations_.end(), now.begin(), now.end());
-    log_probs_.push_back(player->Choose(now.data(), settings, random_, &actions_[at]));
+    log_probs_.push_back(player->Choose(now.data(), settings, random_, &pink_, &actions_[at]));
     const StepOutcome outcome = environment_->Step(player->ToGame(&actions_[at]));
     rewards_.push_back(static_cast<float>(outcome.reward));
     flags_.push_back((first_ ? kFirst : 0) | (outcome.terminated ? kTerminatedFlag : 0) |
@@ -126,6 +129,7 @@ class TrainingAgent {
     ++steps_;
     first_ = outcome.terminated || outcome.truncated;
     if (!first_) return;
+    pink_.Restart();
     const std::span<const float> last = NumbersOf(*environment_);
     if (outcome.truncated) finals_.insert(finals_.end(), last.begin(), last.end());
     environment_->Reset();
@@ -134,6 +138,7 @@ class TrainingAgent {
   const std::uint32_t index_;
   Random random_;
   std::unique_ptr<Environment> environment_;
+  PinkNoise pink_;
   bool first_ = true;
   std::uint64_t steps_ = 0;
   std::vector<float> observations_, finals_, log_probs_, rewards_;
@@ -152,7 +157,7 @@ double Evaluate(const ReplayRun& run, const ModelSpec& spec, const Snapshot& sna
     environment->Reset(DeriveSeed(0xe7a1, static_cast<std::uint64_t>(episode)));
     for (bool ended = false; !ended;) {
       player.Choose(NumbersOf(*environment).data(), {.mode = ActSettings::Mode::kGreedy}, random,
-                    words.data());
+                    nullptr, words.data());
       const StepOutcome outcome = environment->Step(player.ToGame(words.data()));
       sum += outcome.reward;
       ended = outcome.terminated || outcome.truncated;
@@ -183,8 +188,9 @@ AlgorithmSettings UsualSettings(const std::string& name, int agents, int length)
 
 std::vector<ReplayScore> TrainFromReplay(const ReplayRun& run, std::uint64_t seed) {
   const auto spaces = Make(run.environment)->spaces();
-  auto networks = run.algorithm.kind->networks(
-      PolicyAndValue{.spaces = spaces, .trunk = run.trunk}.ToSpec());
+  auto networks = run.algorithm.kind->networks(PolicyAndValue{
+      .spaces = spaces, .trunk = run.trunk, .normalize_observation = run.normalize_observation}
+                                                   .ToSpec());
   MURMURATE_CHECK(networks.ok(), networks.status().message().c_str());
   const ModelSpec spec = *std::move(networks);
   Learner learner(spec, run.algorithm, DeriveSeed(seed, 0));

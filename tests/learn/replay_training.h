@@ -17,6 +17,7 @@ struct ReplayRun {
   std::string environment = "pendulum";  ///< whose observations are numbers
   AlgorithmSettings algorithm;
   std::vector<Layer> trunk = {{64, Activation::kRelu}, {64, Activation::kRelu}};
+  bool normalize_observation = false;
   int agents = 1;
   std::uint64_t steps = 20'000;
   std::uint64_t evaluate_every = 2'000;
@@ -29,7 +30,7 @@ AlgorithmSettings UsualSettings(const std::string& name, int agents, int length)
 
 struct ReplayScore {
   std::uint64_t steps = 0, updates = 0;
-  double mean_return = 0;  ///< of play without exploration, from seeds that training never uses
+  double mean_return = 0;    ///< of play without exploration, from seeds that training never uses
   double learn_seconds = 0;  ///< processor time so far
   LearnReport last;          ///< of an update
 };

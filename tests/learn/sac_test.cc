@@ -12,12 +12,10 @@
 #include "server/learn/replay_planner.h"
 #include "server/learn/squashed_numbers.h"
 #include "server/learn/temperature.h"
-#include "server/network/actor_critic.h"
-#include "server/network/single_network.h"
 #include "shared/inference/action_head.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
-#include "tests/learn/random_windows.h"
+#include "tests/learn/replay_loss.h"
 
 namespace murmurate {
 namespace {
@@ -39,11 +37,10 @@ AlgorithmSettings Settings() {
 }
 
 ModelSpec SpecOf(const Space& action, bool normalize = false) {
-  return *AlgorithmNamed("sac")->networks(
-      PolicyAndValue{.spaces = {Box({3}), action},
-                     .trunk = {{8, Activation::kTanh}},
-                     .normalize_observation = normalize}
-          .ToSpec());
+  return *AlgorithmNamed("sac")->networks(PolicyAndValue{.spaces = {Box({3}), action},
+                                                         .trunk = {{8, Activation::kTanh}},
+                                                         .normalize_observation = normalize}
+                                              .ToSpec());
 }
 ModelSpec OfNumbers() { return SpecOf(Box({2}, {-2, 0}, {2, 10})); }
 ModelSpec OfChoices() { return SpecOf(MultiDiscrete({3, 2})); }
@@ -53,8 +50,8 @@ TEST(SquashedNumbersTest, HaveTheLogProbabilityOfWhatPlays) {
   const ActionLayout layout(spec.spaces.action, spec.continuous);
   const ActionHead head(layout);
   SquashedNumbers numbers(layout, 3);
-  const std::vector<float> outputs{0.1f, -3.0f, -1.0f, 0.5f, 2.0f, 0.0f,
-                                   -2.0f, 3.0f, 0.0f, 0.3f, -2.0f, -2.0f};
+  const std::vector<float> outputs{0.1f,  -3.0f, -1.0f, 0.5f, 2.0f,  0.0f,
+                                   -2.0f, 3.0f,  0.0f,  0.3f, -2.0f, -2.0f};
   Random random(4), again(4);
   numbers.Draw(outputs.data(), 3, random);
   for (std::size_t row = 0; row < 3; ++row) {
@@ -141,8 +138,8 @@ TEST(SacModelTest, IsAPolicyTwoCriticsAndTheirTargets) {
 
 TEST(SacModelTest, RefusesSwitchesMixturesNumbersWithoutBoundsAndMemory) {
   const auto networks = AlgorithmNamed("sac")->networks;
-  for (const Space& action : {MultiBinary(2), Box({2}),
-                              Dict({{"a", Discrete(2)}, {"b", Box({1}, -1, 1)}})}) {
+  for (const Space& action :
+       {MultiBinary(2), Box({2}), Dict({{"a", Discrete(2)}, {"b", Box({1}, -1, 1)}})}) {
     const PolicyAndValue model{.spaces = {Box({3}), action}, .trunk = {}};
     EXPECT_FALSE(networks(model.ToSpec()).ok());
   }
@@ -152,76 +149,14 @@ TEST(SacModelTest, RefusesSwitchesMixturesNumbersWithoutBoundsAndMemory) {
   EXPECT_FALSE(networks(remembers.ToSpec()).ok());
 }
 
-/// A model with what its losses need: parameters of which targets are others than what they follow.
-class SacLossTest : public testing::Test {
- protected:
-  SacLossTest(const ModelSpec& spec, bool masked)
-      : settings_(Settings()),
-        spec_(spec),
-        layout_(spec_),
-        action_(spec_.spaces.action, spec_.continuous),
-        windows_(spec_, 10, 4, masked),
-        planner_(settings_, 77),
-        parameters_(layout_.total),
-        gradient_(layout_.trained_count()) {
-    InitializeParameters(spec_, 4, parameters_, {Initializer::kXavier});
-    Random random(5);
-    for (float& parameter : parameters_) parameter += 0.4f * (random.Uniform() - 0.5f);
-    algorithm_ = settings_.kind->make(spec_, settings_);
-    plan_ = &planner_.Plan(windows_.batch, Rates::Of(settings_), 0, 1.0);
-    algorithm_->Prepare(parameters_, windows_.batch, *plan_);
-  }
-
-  const std::byte* Observation(std::int32_t row) const {
-    return windows_.batch.ObservationRow(static_cast<std::size_t>(row));
-  }
-  std::vector<float> Run(const char* network, std::span<const float> parameters,
-                         const std::byte* observation, const float* action) const {
-    SingleNetwork one(spec_, layout_, network, 1);
-    std::vector<float> outputs(static_cast<std::size_t>(one.outputs()));
-    one.Forward(parameters, observation, 1, outputs.data(), action);
-    return outputs;
-  }
-  /// Compares the gradient of a network with that of `loss`(parameters).
-  template <typename Loss>
-  void Compare(const std::string& network, const Loss& loss) const {
-    for (const TensorSlot& slot : layout_.tensors) {
-      if (!slot.name.starts_with(network + ".")) continue;
-      for (std::size_t i = slot.offset; i < slot.offset + slot.count; i += 3) {
-        constexpr float kBy = 1e-2f;
-        std::vector<float> moved(parameters_.begin(), parameters_.end());
-        moved[i] += kBy;
-        const double more = loss(moved);
-        moved[i] -= 2 * kBy;
-        EXPECT_NEAR(gradient_[i], (more - loss(moved)) / (2 * kBy), 2e-3) << slot.name << ' ' << i;
-      }
-    }
-  }
-  std::span<const std::int32_t> Rows(std::size_t update) const {
-    return std::span(plan_->order).subspan(plan_->updates[update].first,
-                                           plan_->updates[update].count);
-  }
-
-  const AlgorithmSettings settings_;
-  const ModelSpec spec_;
-  const ParameterLayout layout_;
-  const ActionLayout action_;
-  RandomWindows windows_;
-  ReplayPlanner planner_;
-  AlignedFloats parameters_;
-  std::vector<float> gradient_;
-  std::unique_ptr<Algorithm> algorithm_;
-  const BatchPlan* plan_ = nullptr;
-};
-
 struct Drawn {
   std::vector<float> action;  ///< tanh(u)
   double log_prob = 0;        ///< of it
 };
 
-class SacOfNumbersTest : public SacLossTest {
+class SacOfNumbersTest : public ReplayLossTest {
  protected:
-  SacOfNumbersTest() : SacLossTest(OfNumbers(), false) {}
+  SacOfNumbersTest() : ReplayLossTest(Settings(), OfNumbers(), false) {}
 
   /// By the definition, from the noise given.
   Drawn Draw(std::span<const float> parameters, const std::byte* observation,
@@ -306,9 +241,9 @@ TEST_F(SacOfNumbersTest, AllocatesNothingInAnUpdate) {
   EXPECT_EQ(Allocations(), before);
 }
 
-class SacOfChoicesTest : public SacLossTest {
+class SacOfChoicesTest : public ReplayLossTest {
  protected:
-  SacOfChoicesTest() : SacLossTest(OfChoices(), true) {}
+  SacOfChoicesTest() : ReplayLossTest(Settings(), OfChoices(), true) {}
 
   const std::uint8_t* MaskOf(std::int32_t row) const {
     return row < 0 ? nullptr : &windows_.batch.mask[static_cast<std::size_t>(row) * 5];
@@ -385,8 +320,8 @@ TEST(SacTrainerTest, MovesTargetsAPartOfTheWayAndGoesOnFromWhatItSaved) {
   learn(trainer, planner);
   const std::span<const float> now = trainer.parameters();
   EXPECT_NE(now[own.offset], parameters[own.offset]);
-  EXPECT_FLOAT_EQ(now[target.offset], parameters[target.offset] +
-                                          0.1f * (now[own.offset] - parameters[target.offset]));
+  EXPECT_FLOAT_EQ(now[target.offset],
+                  parameters[target.offset] + 0.1f * (now[own.offset] - parameters[target.offset]));
   SavedState state;
   trainer.Save(&state);
   planner.Save(StateWriter(&state, "planner"));

@@ -49,8 +49,8 @@ class ActionNetworkTest : public testing::TestWithParam<Case> {
         parameters_(layout_.total) {
     EXPECT_TRUE(CheckModel(spec_).ok());
     InitializeParameters(spec_, 3, parameters_, {Initializer::kXavier});
-    const std::size_t words =
-        ObservationLayout(StackedObservation(spec_)).row_bytes() / 4 * static_cast<std::size_t>(rows_);
+    const std::size_t words = ObservationLayout(StackedObservation(spec_)).row_bytes() / 4 *
+                              static_cast<std::size_t>(rows_);
     const std::vector<float> numbers = Numbers(words, 5);
     Random random(6);
     for (const float number : numbers)
@@ -124,41 +124,47 @@ TEST_P(ActionNetworkTest, FollowsWithTheSameOutputs) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ActionNetworkTest,
-    testing::Values(
-        Case{"numbers",
-             {.spaces = {Box({5}), Box({3}, -1, 1)},
-              .trunk = {{16, Activation::kTanh}, *Layer::Parse("layer_norm"), {8, Activation::kTanh}},
-              .normalize_observation = true},
-             200,
-             7},
-        Case{"choices_and_numbers",
-             {.spaces = {Box({3}), Dict({{"a", Discrete(3)}, {"b", Box({2}, -1, 1)}})},
-              .trunk = {{16, Activation::kTanh}}},
-             9,
-             3},
-        Case{"head_alone", {.spaces = {Box({4}), Box({2}, -1, 1)}, .trunk = {}}, 7, 1},
-        Case{"residual",
-             {.spaces = {Box({4}), Box({2}, -1, 1)},
-              .trunk = {{6, Activation::kTanh}, *Layer::Parse("residual"), {6, Activation::kTanh},
-                        *Layer::Parse("add")}},
-             7,
-             2},
-        Case{"pictures",
-             {.spaces = {Image({12, 12, 1}), Box({2}, -1, 1)},
-              .trunk = {{16, Activation::kTanh}},
-              .encoders = {{.input = "",
-                            .stack = 2,
-                            .layers = {*Layer::Parse("conv 8 4 2 0 tanh"), *Layer::Parse("flatten")}}}},
-             20,
-             211},
-        Case{"two_inputs",
-             {.spaces = {Dict({{"eye", Box({6, 6, 1})}, {"speed", Box({3})}}), Box({2}, -1, 1)},
-              .trunk = {{16, Activation::kTanh}},
-              .encoders = {{.input = "eye",
-                            .layers = {*Layer::Parse("conv 4 3 1 0 tanh"), *Layer::Parse("flatten"),
-                                       {10, Activation::kTanh}}}}},
-             200,
-             53}),
+    testing::Values(Case{"numbers",
+                         {.spaces = {Box({5}), Box({3}, -1, 1)},
+                          .trunk = {{16, Activation::kTanh},
+                                    *Layer::Parse("layer_norm"),
+                                    {8, Activation::kTanh}},
+                          .normalize_observation = true},
+                         200,
+                         7},
+                    Case{"choices_and_numbers",
+                         {.spaces = {Box({3}), Dict({{"a", Discrete(3)}, {"b", Box({2}, -1, 1)}})},
+                          .trunk = {{16, Activation::kTanh}}},
+                         9,
+                         3},
+                    Case{"head_alone", {.spaces = {Box({4}), Box({2}, -1, 1)}, .trunk = {}}, 7, 1},
+                    Case{"residual",
+                         {.spaces = {Box({4}), Box({2}, -1, 1)},
+                          .trunk = {{6, Activation::kTanh},
+                                    *Layer::Parse("residual"),
+                                    {6, Activation::kTanh},
+                                    *Layer::Parse("add")}},
+                         7,
+                         2},
+                    Case{"pictures",
+                         {.spaces = {Image({12, 12, 1}), Box({2}, -1, 1)},
+                          .trunk = {{16, Activation::kTanh}},
+                          .encoders = {{.input = "",
+                                        .stack = 2,
+                                        .layers = {*Layer::Parse("conv 8 4 2 0 tanh"),
+                                                   *Layer::Parse("flatten")}}}},
+                         20,
+                         211},
+                    Case{"two_inputs",
+                         {.spaces = {Dict({{"eye", Box({6, 6, 1})}, {"speed", Box({3})}}),
+                                     Box({2}, -1, 1)},
+                          .trunk = {{16, Activation::kTanh}},
+                          .encoders = {{.input = "eye",
+                                        .layers = {*Layer::Parse("conv 4 3 1 0 tanh"),
+                                                   *Layer::Parse("flatten"),
+                                                   {10, Activation::kTanh}}}}},
+                         200,
+                         53}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

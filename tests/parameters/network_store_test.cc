@@ -42,7 +42,8 @@ TEST_F(NetworkStoreTest, AllOfThemTogetherAreSteppedAsOneBlock) {
   LocalStore whole(MakeOptimizer(settings_, layout_, {0, layout_.trained_count()}), 0.5);
   std::vector<float> expected = parameters_;
   for (int i = 0; i < 3; ++i)
-    EXPECT_NEAR(store.Step(0.1, gradient_, parameters_), whole.Step(0.1, gradient_, expected), 1e-5);
+    EXPECT_NEAR(store.Step(0.1, gradient_, parameters_), whole.Step(0.1, gradient_, expected),
+                1e-5);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(parameters_[i], expected[i], 1e-6);
   EXPECT_EQ(store.updates(), 3u);
 }
