@@ -102,13 +102,25 @@ Status CheckReplay(const Config& config, const std::string& model) {
       if (keys.Given(rule.key)) return keys.Superfluous(rule.key, why);
     return AlgorithmKeys()
         .View(config.entries(), model)
-        .NoneOf({"n_step", "epsilon", "double_q", "target_every", "target_part"}, why);
+        .NoneOf({"n_step", "epsilon", "double_q", "target_every", "target_part", "policy_every",
+                 "initial_temperature", "target_entropy", "noise", "noise_color", "target_noise",
+                 "target_noise_clip"},
+                why);
   }
-  const ReplaySettings replay = AlgorithmFor(config, model).replay;
+  const AlgorithmSettings settings = AlgorithmFor(config, model);
+  const ParametersSettings parameters = config.parameters();
+  const bool shares = parameters.shared() || parameters.hogwild() ||
+                      !parameters.collective.empty() || config.run().learners > 1;
+  if (shares && settings.policy_every > 1)
+    return AlgorithmKeys()
+        .View(config.entries(), model)
+        .Refuse("policy_every",
+                "1, because learners that share a model step all of its networks at once; write "
+                "policy_every = 1, or train with one learner");
+  const ReplaySettings& replay = settings.replay;
   if (replay.learning_starts > replay.capacity)
-    return keys.Refuse("learning_starts",
-                       "at most capacity (" + std::to_string(replay.capacity) +
-                           "), or learning never starts");
+    return keys.Refuse("learning_starts", "at most capacity (" + std::to_string(replay.capacity) +
+                                              "), or learning never starts");
   return {};
 }
 

@@ -15,6 +15,12 @@ constexpr std::span<const EnumName<StalenessPolicy>> NamesOf(StalenessPolicy) {
   return kStalenessNames;
 }
 
+inline constexpr EnumName<ActSettings::Noise> kNoiseNames[] = {
+    {ActSettings::Noise::kWhite, "white"}, {ActSettings::Noise::kPink, "pink"}};
+constexpr std::span<const EnumName<ActSettings::Noise>> NamesOf(ActSettings::Noise) {
+  return kNoiseNames;
+}
+
 /// A number, or a schedule; of one without steps `over_the_budget` is set and `steps` 0.
 template <>
 struct ConfigType<Schedule> {

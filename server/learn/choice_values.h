@@ -18,7 +18,13 @@ class ChoiceValues {
 
   static bool HasChoicesOnly(const ActionLayout& layout);
 
+  struct Variable {
+    int first = 0;  ///< of its outputs, and of its bytes in a mask
+    int choices = 0;
+  };
+
   int variables() const { return static_cast<int>(variables_.size()); }
+  const Variable& variable(int i) const { return variables_[static_cast<std::size_t>(i)]; }
   /// The output that stands for the choice made of a variable.
   std::size_t OutputOf(int variable, const std::int32_t* action) const {
     return static_cast<std::size_t>(variables_[variable].first + action[variable]);
@@ -29,10 +35,6 @@ class ChoiceValues {
   double ValueOfBest(const float* by, const float* values, const std::uint8_t* mask) const;
 
  private:
-  struct Variable {
-    int first = 0;  ///< of its outputs, and of its bytes in a mask
-    int choices = 0;
-  };
   std::vector<Variable> variables_;
 };
 

@@ -13,6 +13,7 @@
 #include "server/learn/algorithm.h"
 #include "server/learn/choice_values.h"
 #include "server/learn/minibatch.h"
+#include "server/learn/replay_algorithm.h"
 #include "server/learn/replay_planner.h"
 #include "server/learn/window_return.h"
 #include "server/network/single_network.h"
@@ -24,11 +25,6 @@ namespace murmurate {
 namespace {
 
 constexpr std::string_view kTargetNetwork = "target";
-
-constexpr Metric kQValue{"train/q_value", MetricKind::kMean, "",
-                         "mean value of the actions that were learned from"};
-constexpr Metric kTdError{"train/td_error", MetricKind::kMean, "",
-                          "mean distance of values from their targets"};
 
 enum Place : std::size_t { kRows, kLoss, kValue, kDistance };
 
@@ -133,9 +129,8 @@ void Dqn::FindTargets(std::span<const std::int32_t> rows, std::span<const float>
     const std::uint8_t* const mask =
         has_mask ? &batch_->mask[static_cast<std::size_t>(ends_[i].row) * outputs()] : nullptr;
     const std::size_t at = i * outputs();
-    target_value_[i] +=
-        discount_[i] * static_cast<float>(choices_.ValueOfBest(by.data() + at,
-                                                               next_target_.data() + at, mask));
+    target_value_[i] += discount_[i] * static_cast<float>(choices_.ValueOfBest(
+                                           by.data() + at, next_target_.data() + at, mask));
   }
 }
 
@@ -193,20 +188,8 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
         "dqn learns from single steps, and this model remembers: take the recurrent layer out, or "
         "name another algorithm");
   NetworkSpec policy = spec.networks.front();
-  spec.networks = {policy,
-                   {.name = std::string(kTargetNetwork), .follows = policy.name}};
+  spec.networks = {policy, {.name = std::string(kTargetNetwork), .follows = policy.name}};
   return spec;
-}
-
-std::vector<KeyRefusal> Refusals() {
-  std::vector<KeyRefusal> refusals;
-  for (const char* key : {"lambda", "value_weight", "clip", "dual_clip", "entropy", "target_kl",
-                          "adaptive_kl", "staleness", "max_staleness", "normalize_advantage",
-                          "minibatch", "epochs", "burn_in"})
-    refusals.push_back({.key = key,
-                        .expected = "no such line",
-                        .because = "{} learns values of actions from a replay"});
-  return refusals;
 }
 
 }  // namespace
@@ -222,31 +205,22 @@ const AlgorithmKind& DqnKind() {
                    {"algorithm", "epochs", std::int64_t{1}},
                    {"algorithm", "max_grad_norm", 10.0},
                    {"optimizer", "learning_rate", 1e-3}},
-      .refusals = Refusals(),
+      .refusals = ReplayRefusals({"policy_every", "initial_temperature", "target_entropy", "noise",
+                                  "noise_color", "target_noise", "target_noise_clip"}),
       .metrics = {{&LearnReport::value_loss, kLoss, kRows},
                   {&kQValue, kValue, kRows},
                   {&kTdError, kDistance, kRows}},
       .networks = NetworksOf,
       .act =
           [](const AlgorithmSettings& settings, std::uint64_t learned_steps) {
-            return ActSettings{
-                .mode = ActSettings::Mode::kEpsilon,
-                .epsilon = static_cast<float>(settings.epsilon.At(learned_steps))};
+            return ActSettings{.mode = ActSettings::Mode::kEpsilon,
+                               .epsilon = static_cast<float>(settings.epsilon.At(learned_steps))};
           },
-      .make = [](const ModelSpec& spec,
-                 const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
-        return std::make_unique<Dqn>(spec, settings);
-      },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings,
-                         std::uint64_t) -> std::unique_ptr<Planner> {
-        return std::make_unique<ReplayPlanner>(settings);
-      },
-      .make_store = [](const AlgorithmSettings& settings,
-                       const StoreSetup& setup) -> std::unique_ptr<ExperienceStore> {
-        ReplaySettings replay = settings.replay;
-        replay.window = settings.n_step + 1;  // the last row is where the return ends
-        return std::make_unique<ReplayStore>(replay, setup);
-      }};
+      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings)
+          -> std::unique_ptr<Algorithm> { return std::make_unique<Dqn>(spec, settings); },
+      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t)
+          -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings); },
+      .make_store = MakeWindowStore};
   return kKind;
 }
 

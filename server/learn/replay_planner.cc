@@ -4,18 +4,22 @@
 #include <array>
 
 #include "shared/core/check.h"
+#include "shared/core/random.h"
 
 namespace murmurate {
 
-ReplayPlanner::ReplayPlanner(const AlgorithmSettings& settings)
+ReplayPlanner::ReplayPlanner(const AlgorithmSettings& settings, std::uint64_t seed)
     : minibatch_(static_cast<std::size_t>(settings.replay.minibatch)),
-      target_every_(static_cast<std::uint64_t>(settings.target_every)) {
+      target_every_(static_cast<std::uint64_t>(settings.target_every)),
+      policy_every_(static_cast<std::uint64_t>(settings.policy_every)),
+      seed_(seed) {
   plan_.target_part = static_cast<float>(settings.target_part);
 }
 
 const BatchPlan& ReplayPlanner::Plan(const TrainingBatch& batch, const Rates& rates,
                                      std::uint64_t learned_steps, double rate_factor) {
   plan_.learning_rate = rate_factor * rates.learning_rate.At(learned_steps);
+  plan_.seed = DeriveSeed(seed_, updates_);
   plan_.slots.clear();
   plan_.rows.clear();
   plan_.order.clear();
@@ -39,24 +43,28 @@ void ReplayPlanner::PlanUpdates(const TrainingBatch& batch) {
   };
   const std::size_t windows = batch.trajectories.size();
   for (std::size_t slot = 0; slot < windows; slot += minibatch_) {
-    const std::size_t begin = first_of(slot),
-                      end = slot + minibatch_ < windows ? first_of(slot + minibatch_)
+    const std::size_t begin = first_of(slot), end = slot + minibatch_ < windows
+                                                        ? first_of(slot + minibatch_)
                                                         : plan_.order.size();
     const std::uint64_t number = updates_ + plan_.updates.size() + 1;
-    plan_.updates.push_back(
-        {.first = begin, .count = end - begin, .moves_targets = number % target_every_ == 0});
+    constexpr std::uint32_t kAll = PlannedUpdate::kAllNetworks, kPolicy = 1;
+    plan_.updates.push_back({.first = begin,
+                             .count = end - begin,
+                             .networks = number % policy_every_ == 0 ? kAll : kAll & ~kPolicy,
+                             .moves_targets = number % target_every_ == 0});
   }
   plan_.updates_a_pass = plan_.updates.size();
 }
 
 void ReplayPlanner::Save(const StateWriter& writer) const {
-  writer.Words("updates", std::array{updates_});
+  writer.Words("updates", std::array{updates_, seed_});
 }
 
 Status ReplayPlanner::Load(const StateReader& reader) {
-  std::array<std::uint64_t, 1> saved;
+  std::array<std::uint64_t, 2> saved;
   MURMURATE_RETURN_IF_ERROR(reader.Words("updates", saved));
   updates_ = saved[0];
+  seed_ = saved[1];
   return {};
 }
 

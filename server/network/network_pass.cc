@@ -14,6 +14,7 @@ NetworkPlan Plan(const ModelSpec& spec, std::string_view network) {
   MURMURATE_CHECK(spec.Find(network) != nullptr, "a model of a policy and its value");
   Result<NetworkPlan> plan = PlanNetwork(spec, network);
   MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
+  MURMURATE_CHECK(plan->action_features == 0, "networks that read observations alone");
   return *std::move(plan);
 }
 

@@ -12,8 +12,7 @@ NetworkPlan PlanOf(const ModelSpec& spec, std::string_view network) {
   MURMURATE_CHECK(spec.Find(network) != nullptr, "a network of the model");
   Result<NetworkPlan> plan = PlanNetwork(spec, network);
   MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
-  MURMURATE_CHECK(plan->state_floats == 0 && plan->action_features == 0,
-                  "a network of independent rows of observations");
+  MURMURATE_CHECK(plan->state_floats == 0, "a network of independent rows");
   return *std::move(plan);
 }
 
@@ -26,6 +25,7 @@ SingleNetwork::SingleNetwork(const ModelSpec& spec, const ParameterLayout& layou
 SingleNetwork::SingleNetwork(const ModelSpec& spec, const NetworkPlan& plan,
                              const ParameterLayout& layout, int max_rows)
     : outputs_(plan.outputs),
+      action_features_(plan.action_features),
       chunk_rows_(std::min(max_rows, kChunkRows)),
       room_{layout, max_rows},
       sources_(spec, plan, &room_),
@@ -43,9 +43,11 @@ void SingleNetwork::EachChunk(Visit visit) const {
 }
 
 void SingleNetwork::Forward(std::span<const float> parameters, const void* observations, int rows,
-                            float* outputs) {
+                            float* outputs, const float* actions) {
   MURMURATE_CHECK(rows <= room_.max_rows, "more rows than the scratch holds");
+  MURMURATE_CHECK((actions != nullptr) == (action_features_ > 0), "actions where they are read");
   rows_ = rows;
+  tower_.ReadActions(actions);
   sources_.Begin(parameters.data(), observations);
   EachChunk([&](int first, int count) {
     sources_.Prepare(first, count);
@@ -55,12 +57,12 @@ void SingleNetwork::Forward(std::span<const float> parameters, const void* obser
 }
 
 void SingleNetwork::Backward(std::span<const float> parameters, const float* d_outputs,
-                             std::span<float> gradient) {
+                             std::span<float> gradient, float* d_actions) {
   tower_.TransposeWeights(parameters.data());
   head_.TransposeWeights(parameters.data());
   EachChunk([&](int first, int count) {
     LayerBackward call{.parameters = parameters.data(),
-                       .gradient = gradient.data(),
+                       .gradient = gradient.empty() ? nullptr : gradient.data(),
                        .first = first,
                        .count = count,
                        // A head only reads its gradient.
@@ -70,7 +72,9 @@ void SingleNetwork::Backward(std::span<const float> parameters, const float* d_o
     float* const below = head_.Backward(call);
     if (below == nullptr) return;
     call.dy = below;
-    tower_.Backward(0, call, true);
+    tower_.Backward(
+        0, call, true,
+        d_actions == nullptr ? nullptr : d_actions + std::ptrdiff_t{first} * action_features_);
   });
 }
 

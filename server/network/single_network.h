@@ -2,8 +2,9 @@
 // over the model's flat block, on the calling thread. ActorCritic runs a policy and its value
 // together; this is for algorithms whose networks are run one by one (a policy, then its target).
 //
-// Networks whose layers recur, that share another's layers or that read the action have no place
-// here.
+// Networks whose layers recur or that share another's layers have no place here. One that reads the
+// action (a critic, Q(s, a)) gets it beside each row as ActionLayout::encoded_count() numbers, and
+// gives the gradient of its outputs by them.
 #pragma once
 
 #include <span>
@@ -22,15 +23,18 @@ class SingleNetwork {
                 int max_rows);
 
   int outputs() const { return outputs_; }
+  int action_features() const { return action_features_; }  ///< 0: it does not read the action
 
   /// observations: `rows` raw rows of the ObservationLayout of StackedObservation(spec) -> outputs
-  /// [rows][outputs()]. Keeps what Backward needs: `observations` must stay until then.
+  /// [rows][outputs()]. Keeps what Backward needs: `observations` must stay until then. `actions`:
+  /// [rows][action_features()], null of a network that reads none.
   void Forward(std::span<const float> parameters, const void* observations, int rows,
-               float* outputs);
-  /// Adds to `gradient`, of all trained parameters, that of a loss whose gradient by the outputs of
-  /// the last Forward is d_outputs [rows][outputs()].
+               float* outputs, const float* actions = nullptr);
+  /// Adds to `gradient`, of all trained parameters (empty: not wanted), that of a loss whose
+  /// gradient by the outputs of the last Forward is d_outputs [rows][outputs()]. Writes the loss's
+  /// gradient by the actions to d_actions [rows][action_features()], unless it is null.
   void Backward(std::span<const float> parameters, const float* d_outputs,
-                std::span<float> gradient);
+                std::span<float> gradient, float* d_actions = nullptr);
 
  private:
   SingleNetwork(const ModelSpec& spec, const NetworkPlan& plan, const ParameterLayout& layout,
@@ -38,7 +42,7 @@ class SingleNetwork {
   template <typename Visit>
   void EachChunk(Visit visit) const;
 
-  const int outputs_, chunk_rows_;
+  const int outputs_, action_features_, chunk_rows_;
   LayerRoom room_;
   ObservationSources sources_;
   NetworkTower tower_;
