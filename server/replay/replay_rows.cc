@@ -30,8 +30,9 @@ struct ReplayRows::Room {
   std::size_t rows, chunks, chains = 0, extra_rows;
 
  private:
-  /// One row beside the ring for so many in it: 4 frames of 1,000,000 make room for 1,950 chains.
-  static constexpr std::size_t kUsual = 128;
+  /// One row beside the ring for so many in it: 1,000,000 rows with stacks of 4 make room for 1,300
+  /// chains.
+  static constexpr std::size_t kUsual = 256;
 
   static std::size_t Enough(std::size_t worst, std::size_t usual, std::size_t bytes) {
     return std::min(worst, std::max({usual, kShortTrajectoryBytes / bytes, std::size_t{2}}));
