@@ -83,16 +83,16 @@ class Players {
 /// Memory as large as a ring, written from its beginning to its end, again and again.
 class PlainRing {
  public:
-  explicit PlainRing(std::size_t bytes) : bytes_(bytes, 1) {}
+  explicit PlainRing(std::size_t bytes) : block_(bytes) {}
   void Append(const void* from, std::size_t bytes) {
-    if (at_ + bytes > bytes_.size()) at_ = 0;
-    std::memcpy(bytes_.data() + at_, from, bytes);
-    asm volatile("" : : "r"(bytes_.data()) : "memory");
+    if (at_ + bytes > block_.bytes().size()) at_ = 0;
+    std::memcpy(block_.bytes().data() + at_, from, bytes);
+    asm volatile("" : : "r"(block_.bytes().data()) : "memory");
     at_ += bytes;
   }
 
  private:
-  std::vector<char> bytes_;
+  MappedBlock block_;
   std::size_t at_ = 0;
 };
 
@@ -225,13 +225,14 @@ class PixelReplay {
 void GatherStacks(int rounds) {
   PixelReplay replay;
   const std::size_t row = replay.layout().row_bytes(), stack = PixelReplay::kStack * row;
-  std::vector<char> ring(16'384 * row, 1), to(PixelReplay::kSamples * stack);
+  const MappedBlock ring(16'384 * row);
+  std::vector<char> to(PixelReplay::kSamples * stack);
   Random random(2);
   const double copied = SecondsPerCall(
       [&] {
         for (std::size_t i = 0; i < PixelReplay::kSamples; ++i) {
           const std::size_t from = random.UniformInt(16'384 - PixelReplay::kStack);
-          std::memcpy(to.data() + i * stack, ring.data() + from * row, stack);
+          std::memcpy(to.data() + i * stack, ring.bytes().data() + from * row, stack);
         }
         asm volatile("" : : "r"(to.data()) : "memory");
       },

@@ -62,7 +62,7 @@ std::uint64_t Sampler::DrawAny() {
     return std::uint64_t{random_.UniformInt(static_cast<std::uint32_t>(count))};
   };
   if (!sequences_) return rows_->first_row() + below(rows_->size());
-  return rows_->At(rows_->first_chunk() + below(rows_->chunks())).first_row;
+  return rows_->At(rows_->chunks().first() + below(rows_->chunks().size())).first_row;
 }
 
 std::uint64_t Sampler::DrawEven() {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <numeric>
 
 #include "shared/core/random.h"
