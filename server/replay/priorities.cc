@@ -20,9 +20,13 @@ Priorities::Priorities(const ReplaySettings& settings, BlockCursor& block)
 
 void Priorities::Set(std::size_t place, float error) {
   if (!std::isfinite(error)) return;
-  own_[place] = std::clamp(std::pow(std::abs(error) + floor_, exponent_), kLeast, kMost);
+  Restore(place, std::clamp(std::pow(std::abs(error) + floor_, exponent_), kLeast, kMost));
   largest_ = std::max(largest_, own_[place]);
-  if (drawn_.Get(place) > 0.0f) drawn_.Set(place, own_[place]);
+}
+
+void Priorities::Restore(std::size_t place, float own) {
+  own_[place] = own;
+  if (drawn_.Get(place) > 0.0f) drawn_.Set(place, own);
 }
 
 /// N and the sum of all P are the same for all weights: (N P)^-beta over the largest of them is

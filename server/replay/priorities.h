@@ -33,6 +33,10 @@ class Priorities {
   /// weights (N P)^-beta over the largest of these. A row can be drawn.
   void Draw(Random* random, std::span<std::size_t> places, std::span<float> weights);
 
+  /// P of a row, to be given to Restore: a row that Begin was called of.
+  float Own(std::size_t place) const { return own_[place]; }
+  void Restore(std::size_t place, float own);
+
   void Save(const StateWriter& writer) const { writer.Floats("largest_priority", {&largest_, 1}); }
   Status Load(const StateReader& reader) {
     return reader.Floats("largest_priority", {&largest_, 1});

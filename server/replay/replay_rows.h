@@ -43,6 +43,8 @@ class ReplayRows {
 
   ReplayRows(const TrajectoryLayout& layout, std::size_t capacity, BlockCursor& block);
 
+  /// The number of the first row, before one is kept: it decides where rows lie.
+  void BeginAt(std::uint64_t row) { first_row_ = end_row_ = row; }
   /// Evicts chunks until there is room for a trajectory of 1 to T steps.
   void MakeRoomFor(const TrajectoryView& view);
   /// The last chunk of a chain that the trajectory ends, because it is of the same agent and begins

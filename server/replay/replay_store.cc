@@ -1,6 +1,7 @@
 #include "server/replay/replay_store.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "server/experience/memory_room.h"
@@ -66,6 +67,10 @@ ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup
   sampled_rows_.reserve(SlotsOf(settings));
 }
 
+void ReplayStore::KeepOnDisk(std::unique_ptr<ReplayLog> log) {
+  disk_ = std::make_unique<ReplayOnDisk>(std::move(log));
+}
+
 void ReplayStore::Insert(std::unique_ptr<TrainingBatch> batch) {
   MURMURATE_CHECK(fresh_ == nullptr, "the last batch was released");
   fresh_ = std::move(batch);
@@ -128,6 +133,8 @@ void ReplayStore::Keep(const TrainingBatch& batch) {
     if (view.steps == 0) continue;
     view.reward = std::span(raw_rewards_)
                       .subspan(slot * static_cast<std::size_t>(batch.length), view.reward.size());
+    view.episodes = {};
+    if (disk_ != nullptr) (void)disk_->Append(view);  // disk_health says it
     inserted_rows_[slot] = KeepTrajectory(view);
     limiter_.Inserted(static_cast<std::uint64_t>(view.steps));
   }
@@ -135,8 +142,9 @@ void ReplayStore::Keep(const TrainingBatch& batch) {
 
 /// Its first row.
 std::uint64_t ReplayStore::KeepTrajectory(const TrajectoryView& view) {
-  const std::uint64_t oldest = kept_.rows.first_row();
+  const std::uint64_t oldest = kept_.rows.first_row(), chunks = kept_.rows.chunks().first();
   kept_.rows.MakeRoomFor(view);
+  if (disk_ != nullptr) disk_->Evicted(kept_.rows.chunks().first() - chunks);
   const std::uint64_t evicted = kept_.rows.first_row() - oldest;
   kept_.windows.Evicted(oldest, evicted);
   kept_.sampler.Evicted(oldest, evicted);
@@ -187,11 +195,30 @@ std::string ReplayStore::Waiting() const {
 void ReplayStore::Save(const StateWriter& writer) const {
   limiter_.Save(writer);
   kept_.sampler.Save(writer);
+  if (disk_ == nullptr || !disk_->health().ok()) return;
+  writer.Words("rows", std::array{kept_.rows.first_row(), kept_.rows.size()});
+  kept_.sampler.SavePriorities(writer);
+  disk_->Save(writer);
 }
 
 Status ReplayStore::Load(const StateReader& reader) {
-  MURMURATE_RETURN_IF_ERROR(limiter_.Load(reader));
+  const bool filled = disk_ != nullptr && disk_->Holds(reader);
+  MURMURATE_RETURN_IF_ERROR(limiter_.Load(reader, filled));
+  if (filled) MURMURATE_RETURN_IF_ERROR(LoadSteps(reader));
   return kept_.sampler.Load(reader);
+}
+
+Status ReplayStore::LoadSteps(const StateReader& reader) {
+  std::array<std::uint64_t, 2> rows;
+  MURMURATE_RETURN_IF_ERROR(reader.Words("rows", rows));
+  kept_.rows.BeginAt(rows[0]);
+  MURMURATE_RETURN_IF_ERROR(
+      disk_->Load(reader, [this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
+  if (kept_.rows.first_row() != rows[0] || kept_.rows.size() != rows[1])
+    return InvalidData("the replay on disk has " + WithCommas(kept_.rows.size()) +
+                       " steps of the " + WithCommas(rows[1]) +
+                       " that its checkpoint says; empty its folder to go on with none");
+  return kept_.sampler.LoadPriorities(reader);
 }
 
 }  // namespace murmurate

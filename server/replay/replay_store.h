@@ -26,10 +26,15 @@
 // All steps lie in one piece of memory that is taken when the store is made; beside it are one batch
 // of samples and some 50 bytes for each agent of which there are steps.
 //
-// Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts` steps before
-// it learns, and goes on with its counts. So what was inserted counts as learned from, as the updates
-// that it allowed are made; that a step which was lost is not drawn any more is the price of a small
-// checkpoint.
+// A store that is kept on disk (KeepOnDisk) writes each trajectory before it counts; what Save says is
+// then the replay itself, and a run that is loaded from it goes on with the same bits, whatever ended
+// the last one. Save waits for no disk: before a checkpoint is sealed against the end of the machine,
+// SyncDisk must have returned.
+//
+// Otherwise Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts` steps
+// before it learns, and goes on with its counts. What was inserted then counts as learned from, as
+// the updates that it allowed are made; that a step which was lost is not drawn any more is the price
+// of a small checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +48,7 @@
 #include "server/replay/closed_windows.h"
 #include "server/replay/mapped_block.h"
 #include "server/replay/rate_limiter.h"
+#include "server/replay/replay_on_disk.h"
 #include "server/replay/replay_rows.h"
 #include "server/replay/replay_settings.h"
 #include "server/replay/sample_form.h"
@@ -61,6 +67,13 @@ class ReplayStore : public ExperienceStore {
 
   /// The settings have passed CheckReplaySettings. std::bad_alloc when there is no memory.
   ReplayStore(const ReplaySettings& settings, const StoreSetup& setup);
+
+  /// Writes all that is kept from now on; before the first Insert, and before Load.
+  void KeepOnDisk(std::unique_ptr<ReplayLog> log);
+  /// Waits until all that was inserted is on the disk; any thread.
+  Status SyncDisk() { return disk_ == nullptr ? Status() : disk_->Sync(); }
+  /// Not ok: the disk refused a trajectory. The run goes on, and its checkpoints have no steps.
+  Status disk_health() const { return disk_ == nullptr ? Status() : disk_->health(); }
 
   void Insert(std::unique_ptr<TrainingBatch> batch) override;
   TrainingBatch* Next() override;
@@ -94,12 +107,14 @@ class ReplayStore : public ExperienceStore {
   std::uint64_t KeepTrajectory(const TrajectoryView& view);
   void SetFirstErrors(const TrainingBatch& batch, std::span<const float> errors);
   void Draw(int updates);
+  Status LoadSteps(const StateReader& reader);
 
   const ReplaySettings settings_;
   MappedBlock block_;
   Kept kept_;
   WindowCopy copy_;
   RateLimiter limiter_;
+  std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none
   TrainingBatch samples_;
   std::vector<std::uint64_t> sampled_rows_;   ///< of the slots of samples_
   std::vector<float> weights_;                ///< of a minibatch

@@ -88,4 +88,22 @@ Status Sampler::Load(const StateReader& reader) {
   return {};
 }
 
+void Sampler::SavePriorities(const StateWriter& writer) const {
+  if (!priorities_) return;
+  std::vector<float> all;
+  all.reserve(rows_->size());
+  for (std::uint64_t row = rows_->first_row(); row < rows_->end_row(); ++row)
+    all.push_back(priorities_->Own(rows_->ring().Place(row)));
+  writer.Floats("priorities", all);
+}
+
+Status Sampler::LoadPriorities(const StateReader& reader) {
+  if (!priorities_) return {};
+  std::vector<float> all(rows_->size());
+  MURMURATE_RETURN_IF_ERROR(reader.Floats("priorities", all));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    priorities_->Restore(rows_->ring().Place(rows_->first_row() + i), all[i]);
+  return {};
+}
+
 }  // namespace murmurate

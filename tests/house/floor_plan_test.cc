@@ -54,7 +54,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/learn",
        {"server/schema", "server/parameters", "server/network", "server/experience",
         "shared/weights"}},
-      {"server/replay", {"server/metrics", "server/experience", "shared/model"}},
+      {"server/replay", {"server/metrics", "server/experience", "server/data", "shared/model"}},
       {"server/device", {"server/learn", "server/compute/device"}},
       {"server/operate",
        {"server/metrics", "server/schema", "server/experience", "shared/model", "shared/transport",

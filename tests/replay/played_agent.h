@@ -94,6 +94,8 @@ class PlayedAgent {
   float SeenAt(std::size_t step) const {
     return 1000.0f * static_cast<float>(agent_) + static_cast<float>(step) + 1.0f;
   }
+  /// Whether the second choice is allowed.
+  static std::uint8_t MaskAt(std::size_t step) { return step % 2 == 1 || step % 3 == 0; }
   static float StateAt(std::size_t step) { return 0.5f + static_cast<float>(step); }
   /// What was seen so many steps before one, in its episode; else 0.
   float Before(std::size_t step, int age) const {
@@ -133,8 +135,7 @@ class PlayedAgent {
     sent->log_prob.push_back(-0.001f * static_cast<float>(step));
     sent->reward.push_back(played.reward);
     sent->flags.push_back(played.flags);
-    sent->mask.insert(sent->mask.end(),
-                      {std::uint8_t{1}, static_cast<std::uint8_t>(step % 3 == 0)});
+    sent->mask.insert(sent->mask.end(), {std::uint8_t{1}, MaskAt(step)});
   }
 
   const std::uint32_t agent_;

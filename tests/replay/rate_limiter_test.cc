@@ -96,12 +96,15 @@ TEST(RateLimiter, ARunThatGoesOnCollectsAnewAndMakesAllUpdates) {
   SavedState saved;
   limiter.Save(StateWriter(&saved, "store"));
   RateLimiter resumed(Settings(1, 10, 8, 50));
-  ASSERT_TRUE(resumed.Load(StateReader(saved, "store")).ok());
+  ASSERT_TRUE(resumed.Load(StateReader(saved, "store"), false).ok());
   EXPECT_EQ(resumed.due(), 7.0);
   resumed.Inserted(49);
   EXPECT_EQ(resumed.UpdatesDue(), 0);
   resumed.Inserted(1 + 3);
   EXPECT_EQ(resumed.UpdatesDue(), 1);
+  ASSERT_TRUE(resumed.Load(StateReader(saved, "store"), true).ok());
+  resumed.Inserted(3);
+  EXPECT_EQ(resumed.UpdatesDue(), 1) << "its replay is filled";
 }
 
 }  // namespace

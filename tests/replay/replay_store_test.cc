@@ -7,7 +7,7 @@
 
 #include "shared/core/random.h"
 #include "tests/allocations.h"
-#include "tests/experience/mixed_trajectory.h"
+#include "tests/replay/game.h"
 #include "tests/replay/test_replay.h"
 
 namespace murmurate {
@@ -27,28 +27,6 @@ ReplaySettings Small() {
           .learning_starts = 8,
           .most_updates = 3};
 }
-
-class Game {
- public:
-  explicit Game(int agents = 2) {
-    for (int i = 0; i < agents; ++i) agents_.emplace_back(static_cast<std::uint32_t>(i));
-  }
-  std::unique_ptr<TrainingBatch> Batch(const TrajectoryLayout& layout, std::string_view steps,
-                                       bool backwards = false) {
-    std::vector<PlayedTrajectory> sent;
-    for (PlayedAgent& agent : agents_) sent.push_back(agent.Play(steps));
-    auto batch = std::make_unique<TrainingBatch>(layout, static_cast<int>(agents_.size()));
-    if (backwards) std::ranges::reverse(sent);
-    for (PlayedTrajectory& trajectory : sent) EXPECT_TRUE(batch->Add(trajectory.View()));
-    const EpisodeRecord episode{.raw_return = 7};
-    batch->AddEpisodes({&episode, 1});
-    return batch;
-  }
-  const PlayedAgent& agent(std::uint32_t number) const { return agents_[number]; }
-
- private:
-  std::vector<PlayedAgent> agents_;
-};
 
 class ReplayStoreTest : public ::testing::Test {
  protected:
@@ -122,7 +100,9 @@ TEST_F(ReplayStoreTest, GivesTheInsertedBatchOnceAndThenSamplesThatAreDue) {
 TEST_F(ReplayStoreTest, SamplesAreWhatTheAgentsLivedWithRawRewards) {
   const auto store = Make(Small());
   const SampleForm form(Small());
-  for (int round = 0; round < 20; ++round) {
+  int cut = 0;
+  for (int round = 0; round < 40; ++round) {
+    if (round % 4 == 2) game_.Lose(1, "...");
     store->Insert(game_.Batch(layout_, round % 3 == 1 ? ".xt." : "...."));
     std::ranges::fill(store->Next()->reward, 1e6f);  // as the learner scales them
     store->Learned({.steps = 8});
@@ -131,6 +111,7 @@ TEST_F(ReplayStoreTest, SamplesAreWhatTheAgentsLivedWithRawRewards) {
       for (int slot = 0; slot < static_cast<int>(batch->trajectories.size()); ++slot) {
         const std::uint32_t agent = batch->trajectories[slot].agent;
         ExpectSample(*batch, slot, game_.agent(agent), form, 1.0f);
+        cut += batch->trajectories[slot].steps == 1 && (batch->flags[2 * slot] & ~kFirst) == 0;
       }
       const auto used = batch->trajectories.size() * 2;
       EXPECT_THAT(batch->weight.subspan(used), Each(0.0f)) << "slots without a sample";
@@ -139,6 +120,7 @@ TEST_F(ReplayStoreTest, SamplesAreWhatTheAgentsLivedWithRawRewards) {
     store->Release();
   }
   EXPECT_EQ(store->size(), 64u);
+  EXPECT_GT(cut, 5) << "windows that end before steps that were lost";
 }
 
 TEST_F(ReplayStoreTest, ABatchThatWasLeftOutWasNeverThere) {
@@ -231,16 +213,6 @@ TEST_F(ReplayStoreTest, TheResultOfSamplesIsTheirNewPriorities) {
   }
   EXPECT_EQ(counts.size(), 6u) << "the last step of each agent waits for its window";
   EXPECT_NEAR((counts[{0, 1}]), late * 3 / 8.0, 0.02 * late);
-}
-
-std::vector<float> Numbers(const TrainingBatch& batch) {
-  std::vector<float> numbers;
-  for (const auto column : {batch.observation, batch.reward, batch.weight, batch.frames0,
-                            batch.next_observation, batch.state0})
-    numbers.insert(numbers.end(), column.begin(), column.end());
-  for (const BatchTrajectory& sample : batch.trajectories)
-    numbers.push_back(static_cast<float>(sample.first_step));
-  return numbers;
 }
 
 TEST_F(ReplayStoreTest, TheSameExperienceAndSeedGiveTheSameBits) {

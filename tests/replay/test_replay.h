@@ -115,7 +115,7 @@ inline void ExpectSample(const TrainingBatch& batch, int slot, const PlayedAgent
     EXPECT_EQ(batch.log_prob[row], -0.001f * static_cast<float>(step));
     EXPECT_EQ(batch.reward[row], life[step].reward);
     EXPECT_EQ(batch.flags[row], life[step].flags);
-    EXPECT_EQ(batch.mask[2 * row + 1], step % 3 == 0);
+    EXPECT_EQ(batch.mask[2 * row + 1], PlayedAgent::MaskAt(step));
     std::vector<const std::byte*> history(4);
     batch.History(static_cast<int>(row), history);
     for (int age = 0; age < 4; ++age) {
