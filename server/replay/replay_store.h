@@ -45,14 +45,11 @@
 #include <vector>
 
 #include "server/experience/experience_store.h"
-#include "server/replay/closed_windows.h"
+#include "server/replay/kept_steps.h"
 #include "server/replay/mapped_block.h"
 #include "server/replay/rate_limiter.h"
 #include "server/replay/replay_on_disk.h"
-#include "server/replay/replay_rows.h"
 #include "server/replay/replay_settings.h"
-#include "server/replay/sample_form.h"
-#include "server/replay/sampler.h"
 #include "server/replay/window_copy.h"
 
 namespace murmurate {
@@ -86,20 +83,10 @@ class ReplayStore : public ExperienceStore {
   /// Why Next gives no batch of samples, as one sentence; "": it gives one. The thread of all else.
   std::string Waiting() const;
   /// Steps that are kept.
-  std::uint64_t size() const { return kept_.rows.size(); }
+  std::uint64_t size() const { return kept_.rows().size(); }
 
  private:
   enum class Given : std::uint8_t { kNothing, kFresh, kSamples };
-
-  /// What lies in the block.
-  struct Kept {
-    Kept(const ReplaySettings& settings, const StoreSetup& setup, BlockCursor block);
-    static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout);
-
-    ReplayRows rows;
-    ClosedWindows windows;
-    Sampler sampler;
-  };
 
   void LearnedFresh(const LearnedBatch& result);
   void LearnedSamples(const LearnedBatch& result);
@@ -111,7 +98,7 @@ class ReplayStore : public ExperienceStore {
 
   const ReplaySettings settings_;
   MappedBlock block_;
-  Kept kept_;
+  KeptSteps kept_;
   WindowCopy copy_;
   RateLimiter limiter_;
   std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none

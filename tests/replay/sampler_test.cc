@@ -9,47 +9,21 @@
 namespace murmurate {
 namespace {
 
-/// Rows with a sampler.
-class Drawn {
+class Drawn : public TestReplay {
  public:
-  Drawn(const ReplaySettings& settings, const TrajectoryLayout& layout)
-      : replay(settings, layout),
-        block_(BytesFor(settings, replay)),
-        cursor_(block_.bytes()),
-        sampler(settings, 1, &replay.rows, &replay.windows, cursor_) {}
+  using TestReplay::TestReplay;
 
-  void Insert(const TrajectoryView& view) {
-    const std::uint64_t oldest = replay.rows.first_row(), first = replay.rows.end_row();
-    const auto closed = replay.Insert(view);
-    sampler.Evicted(oldest, replay.rows.first_row() - oldest);
-    sampler.Inserted(first, static_cast<std::uint64_t>(view.steps));
-    for (const std::uint64_t row : closed) sampler.Closed(row);
-  }
   /// How often each row is drawn.
   std::map<std::uint64_t, int> Draw(int draws) {
     std::map<std::uint64_t, int> counts;
-    std::vector<std::uint64_t> rows(10);
+    std::vector<std::uint64_t> drawn(10);
     std::vector<float> weights(10);
     for (int draw = 0; draw < draws / 10; ++draw) {
-      sampler.Draw(rows, weights);
-      for (const std::uint64_t row : rows) ++counts[row];
+      sampler.Draw(drawn, weights);
+      for (const std::uint64_t row : drawn) ++counts[row];
     }
     return counts;
   }
-
-  TestReplay replay;
-
- private:
-  static std::size_t BytesFor(const ReplaySettings& settings, const TestReplay& replay) {
-    BlockCursor measure;
-    const Sampler sampler(settings, 1, &replay.rows, &replay.windows, measure);
-    return measure.used() + 1;
-  }
-  MappedBlock block_;
-  BlockCursor cursor_;
-
- public:
-  Sampler sampler;
 };
 
 double ChiSquare(const std::map<std::uint64_t, int>& counts, double expected) {
@@ -65,8 +39,8 @@ TEST(Sampler, DrawsEveryClosedRowWithTheSameChance) {
   for (int i = 0; i < 30; ++i)
     drawn.Insert(agents[static_cast<std::size_t>(i) % 3].Play(i % 7 == 3 ? ".x.." : "....").View());
   const auto counts = drawn.Draw(60'000);
-  EXPECT_EQ(counts.size(), drawn.replay.windows.closed());
-  for (const auto& [row, count] : counts) EXPECT_TRUE(drawn.replay.windows.IsClosed(row));
+  EXPECT_EQ(counts.size(), drawn.windows.closed());
+  for (const auto& [row, count] : counts) EXPECT_TRUE(drawn.windows.IsClosed(row));
   EXPECT_LT(ChiSquare(counts, 60'000.0 / static_cast<double>(counts.size())), 92.0);
 }
 
@@ -75,7 +49,7 @@ TEST(Sampler, DrawsEverySequenceWithTheSameChanceWhateverItsChunksLength) {
   PlayedAgent agent(0);
   for (int i = 0; i < 12; ++i) drawn.Insert(agent.Play(i % 2 == 0 ? "........" : "..").View());
   const auto counts = drawn.Draw(20'000);
-  EXPECT_EQ(counts.size(), drawn.replay.windows.closed());
+  EXPECT_EQ(counts.size(), drawn.windows.closed());
   EXPECT_GT(counts.size(), 8u);
   EXPECT_LT(ChiSquare(counts, 20'000.0 / static_cast<double>(counts.size())), 31.0);
 }
@@ -97,7 +71,7 @@ TEST(Sampler, AnErrorOfARowThatIsGoneIsNotWrittenToTheOneInItsPlace) {
   Drawn drawn({.capacity = 8, .minibatch = 10, .priority_exponent = 1.0}, PlayedLayout(4));
   PlayedAgent agent(0);
   for (int i = 0; i < 4; ++i) drawn.Insert(agent.Play("....").View());
-  ASSERT_EQ(drawn.replay.rows.first_row(), 8u);
+  ASSERT_EQ(drawn.rows.first_row(), 8u);
   drawn.sampler.SetError(3, 1e6f);   // lies where row 11 lies now
   drawn.sampler.SetError(16, 1e6f);  // is not there yet
   const auto counts = drawn.Draw(8'000);
@@ -114,8 +88,8 @@ TEST(Sampler, EvictedRowsAreNeverDrawn) {
     for (int i = 0; i < 50; ++i) {
       drawn.Insert(agent.Play(i % 3 == 0 ? "..." : "....").View());
       for (const auto& [row, count] : drawn.Draw(40)) {
-        ASSERT_TRUE(drawn.replay.rows.Keeps(row));
-        ASSERT_TRUE(drawn.replay.windows.IsClosed(row));
+        ASSERT_TRUE(drawn.rows.Keeps(row));
+        ASSERT_TRUE(drawn.windows.IsClosed(row));
       }
     }
   }
