@@ -16,7 +16,7 @@
 // which ends the episode, if one does, or the last that is known of its agent: whoever makes returns
 // of it reads only its columns. `weight` is the importance weight in its first row, 0 in the others.
 // Its version is that of its trajectory's first step; it has no episodes and no sender. Updates have
-// `minibatch` slots each, in order, as the limiter allows; rates of importance are within each.
+// `minibatch` slots each, in order, as many as the limiter allows; the largest weight of each is 1.
 // Its result may have one |TD| for each slot. A batch that was left out is due again after the next
 // Insert.
 //
@@ -28,7 +28,7 @@
 //
 // A store that is kept on disk (KeepOnDisk) writes each trajectory before it counts; what Save says is
 // then the replay itself, and a run that is loaded from it goes on with the same bits, whatever ended
-// the last one. Save waits for no disk: before a checkpoint is sealed against the end of the machine,
+// the last one: Next gives what was still due before the first Insert. Save waits for no disk: before a checkpoint is sealed against the end of the machine,
 // SyncDisk must have returned.
 //
 // Otherwise Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts` steps

@@ -102,6 +102,32 @@ TEST_F(ReplayResumeTest, GoesOnWithTheSameBits) {
   }
 }
 
+/// A checkpoint between two batches of samples: the rest of them come before the next insert.
+TEST_F(ReplayResumeTest, GivesTheSamplesThatWereStillDue) {
+  ReplaySettings settings = Small();
+  settings.samples_per_insert = 8;
+  Game game(3);
+  const auto store = Make(settings);
+  Play(*store, game, 12);
+  store->Insert(game.Batch(layout_, "...."));
+  ASSERT_NE(store->Next(), nullptr);
+  store->Learned({.steps = 12});
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NE(store->Next(), nullptr);
+    store->Learned({});
+  }
+  const SavedState saved = Save(*store);
+  std::vector<std::vector<float>> wanted, given;
+  for (; const TrainingBatch* batch = store->Next(); store->Learned({}))
+    wanted.push_back(Numbers(*batch));
+  const auto resumed = Make(settings);
+  ASSERT_TRUE(Load(saved, *resumed).ok());
+  for (; const TrainingBatch* batch = resumed->Next(); resumed->Learned({}))
+    given.push_back(Numbers(*batch));
+  EXPECT_GT(wanted.size(), 5u);
+  EXPECT_EQ(given, wanted);
+}
+
 /// Whatever the number of inserts, no more files stay than two checkpoints need.
 TEST_F(ReplayResumeTest, TakesAwayWhatNoCheckpointNeeds) {
   Game game;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shared/core/random.h"
+#include "tests/allocations.h"
 
 namespace murmurate {
 namespace {
@@ -92,6 +93,18 @@ TEST(SumTree, DoesNotDrift) {
   EXPECT_EQ(made.tree.total(), 0.0);
   made.tree.Set(7, 0.1f);
   EXPECT_EQ(made.tree.total(), double{0.1f});
+}
+
+TEST(SumTree, ChangesTakeNoMemoryHoweverManyComeBeforeTheNextFind) {
+  Tree made(1'000'000);
+  const std::uint64_t before = AllocatedBytes();
+  double total = 0;
+  for (std::size_t leaf = 0; leaf < 1'000'000; leaf += 16) {
+    made.tree.Set(leaf, 0.5f);
+    total += 0.5;
+  }
+  EXPECT_EQ(AllocatedBytes(), before);
+  EXPECT_EQ(made.tree.total(), total);
 }
 
 TEST(SumTree, NeverFindsALeafOfZero) {
