@@ -27,7 +27,7 @@ bool ReplayOnDisk::Holds(const StateReader& reader) const {
 }
 
 void ReplayOnDisk::Save(const StateWriter& writer) {
-  if (!health_.ok()) return;
+  MURMURATE_CHECK(health_.ok(), "the log has all that is kept");
   const LogPosition first = First(), last = log_->end();
   writer.Words(
       "log", std::array<std::uint64_t, 4>{first.segment, first.offset, last.segment, last.offset});

@@ -22,8 +22,8 @@ class ReplayOnDisk {
 
   /// Whether a checkpoint's trajectories may be there. None are in a folder that was emptied.
   bool Holds(const StateReader& reader) const;
-  /// Saves which trajectories are kept now; nothing, where the log could not be written. Takes away
-  /// what neither this nor the Save before it needs.
+  /// Saves which trajectories are kept now; health() is ok. Takes away what neither this nor the Save
+  /// before it needs.
   void Save(const StateWriter& writer);
   /// Visits the trajectories that were kept then, in order, and goes on after them.
   Status Load(const StateReader& reader, const std::function<void(const TrajectoryView&)>& visit);

@@ -1,7 +1,9 @@
 #include "server/replay/replay_log.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -140,6 +142,25 @@ TEST_F(ReplayLogTest, SaysWhatIsDamaged) {
   EXPECT_THAT(refusal(), HasSubstr("the replay ends at byte " + std::to_string(second.offset)));
   fs::resize_file(path, 10);
   EXPECT_THAT(refusal(), HasSubstr("the replay ends at byte 10"));
+}
+
+/// A file size limit is a full disk that tests can have.
+TEST_F(ReplayLogTest, ARecordThatDidNotFitIsNotInTheLogNotEvenHalf) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto log = Open();
+  ASSERT_TRUE(log->StartAnew().ok());
+  const LogPosition first = Append(*log, "....");
+  const LogPosition end = log->end();
+  const rlimit small = {end.offset + 300, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto refused = log->Append(agent_.Play("....").View());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(refused.status().code(), StatusCode::kResource);
+  EXPECT_EQ(fs::file_size(PathOf("game-000001.traj")), end.offset);
+  EXPECT_EQ(Append(*log, "."), end);
+  EXPECT_THAT(Read(*Open(), first, log->end()), ElementsAre(0, 8));
 }
 
 TEST_F(ReplayLogTest, RefusesOneOfAnotherModelOrLength) {

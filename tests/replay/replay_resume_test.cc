@@ -144,6 +144,19 @@ TEST_F(ReplayResumeTest, TakesAwayWhatNoCheckpointNeeds) {
   EXPECT_GT(LastFile(), folder_.path() + "/game-000050.traj");
 }
 
+/// The last checkpoint may be damaged, or was never sealed.
+TEST_F(ReplayResumeTest, TheCheckpointBeforeTheLastIsStillThere) {
+  Game game;
+  auto store = Make(Small());
+  Play(*store, game, 60);
+  const SavedState before = Save(*store);
+  Play(*store, game, 60);
+  (void)Save(*store);
+  store = Make(Small());
+  ASSERT_TRUE(Load(before, *store).ok());
+  EXPECT_GT(store->size(), 190u);
+}
+
 TEST_F(ReplayResumeTest, AFolderThatWasEmptiedMeansAnEmptyReplay) {
   Game game;
   SavedState saved;
@@ -190,7 +203,6 @@ TEST_F(ReplayResumeTest, ACheckpointWithoutStepsFillsTheReplayAnew) {
   ASSERT_TRUE(Load(saved, *resumed).ok());
   EXPECT_EQ(resumed->size(), 0u);
   Play(*resumed, game, 1);
-  EXPECT_EQ(fs::file_size(LastFile()), fs::file_size(LastFile()));
   const auto again = Make(Small());
   ASSERT_TRUE(Load(Save(*resumed), *again).ok());
   EXPECT_EQ(again->size(), resumed->size());
