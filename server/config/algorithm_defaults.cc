@@ -51,6 +51,7 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
     ResolveKeys(AlgorithmKeys(), kind, model, entries);
     ResolveKeys(AssemblyKeys(), kind, model, entries);
     ResolveKeys(OptimizerKeys(), kind, model, entries);
+    ResolveKeys(ReplayKeys(), kind, model, entries);
     ResolveMomentumOfRule(kind, model, entries);
   }
   const SectionView keys = AlgorithmKeys().View(*entries, model);

@@ -198,6 +198,7 @@ Status CheckModels(const Config& config) {
   for (const std::string& model : config.models()) {
     MURMURATE_RETURN_IF_ERROR(CheckModel(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckRefusals(config, model));
+    MURMURATE_RETURN_IF_ERROR(CheckReplay(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckOptimizer(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckStaleness(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckDualClip(config, model));

@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "server/data/array_opener.h"
-#include "server/data/memory_room.h"
+#include "server/data/page_advice.h"
+#include "server/experience/memory_room.h"
 #include "shared/core/check.h"
 #include "shared/trajectory/finite.h"
 

@@ -97,9 +97,10 @@ class TrainingBatch {
 
   /// Samples says where the rows come from, and so what a loss over them means. Clear: kNew.
   enum class Samples : std::uint8_t {
-    kNew,      ///< from actors: not learned from before
-    kRead,     ///< from files or from memory, perhaps again
-    kHeldOut,  ///< from files, never learned from
+    kNew,       ///< from actors: not learned from before
+    kRead,      ///< from files or from memory, perhaps again
+    kHeldOut,   ///< from files, never learned from
+    kReplayed,  ///< from a replay: windows of steps that were counted when they were new
   };
   Samples samples = Samples::kNew;
   /// The learner sets it when it has learned from the batch: its rewards are scaled then, and its

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "server/experience/batch_shape.h"
 #include "server/parameters/optimizer.h"
+#include "server/replay/replay_settings.h"
+#include "shared/model/act_settings.h"
 
 namespace murmurate {
 
@@ -70,6 +73,21 @@ struct AlgorithmSettings {
   /// The approx_kl of each batch that the learning rate is to bring about (rate_by_kl.h); 0: it is
   /// as scheduled. A config that sets no rate has 0.01.
   double adaptive_kl = 0.0;
+  // Algorithms that learn from a replay:
+  ReplaySettings replay = {};
+  Schedule epsilon = 0.05;           ///< of steps that are chosen at random instead of as the best
+  int n_step = 3;                    ///< steps of a return before a value stands for the rest
+  bool double_q = true;              ///< the best next action is the policy's own choice
+  int target_every = 250;            ///< updates after which targets move
+  double target_part = 1.0;          ///< how far: 1 copies
+  int policy_every = 1;              ///< updates of the values for each of the policy
+  double initial_temperature = 1.0;  ///< sac: weight of the entropy, which it tunes from then on
+  /// sac: the entropy that the temperature brings about; unset: temperature.h.
+  std::optional<double> target_entropy = {};
+  double noise = 0.1;  ///< td3: deviation of what is added to actions, 1 being half their box
+  /// sac, td3: what agents draw numbers with.
+  ActSettings::Noise noise_color = ActSettings::Noise::kWhite;
+  double target_noise = 0.2, target_noise_clip = 0.5;  ///< td3: the same, of the next action
   /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides
   /// the rounding.
   int threads = 1;

@@ -44,6 +44,20 @@ TrajectoryLayout::TrajectoryLayout(const ModelSpec& spec, int steps)
       frames(FramesBefore(spec)),
       max_finals(std::max(1, steps / 8)),
       max_episodes(steps + 64) {
+  LayColumns();
+}
+
+TrajectoryLayout TrajectoryLayout::Resized(int steps, int finals) const {
+  TrajectoryLayout resized = *this;
+  resized.length = steps;
+  resized.max_finals = finals;
+  resized.max_episodes = steps + 64;
+  resized.block_bytes = 0;
+  resized.LayColumns();
+  return resized;
+}
+
+void TrajectoryLayout::LayColumns() {
   MURMURATE_CHECK(length >= 1 && row_bytes() >= 1, "an empty trajectory has no layout");
   const std::size_t t = static_cast<std::size_t>(length);
   for (const Column column :

@@ -87,6 +87,8 @@ struct TrajectoryLayout {
   TrajectoryLayout(const ModelSpec& spec, int length);
   /// The layout of a model that neither stacks nor remembers.
   TrajectoryLayout(const Spaces& spaces, int length);
+  /// The same columns for trajectories of another length, with `finals` final observations at most.
+  TrajectoryLayout Resized(int length, int finals) const;
 
   int length;                     ///< T
   ObservationLayout observation;  ///< of a row, not stacked
@@ -106,6 +108,7 @@ struct TrajectoryLayout {
   std::size_t FilledBytes(Column column, std::size_t steps) const;
 
  private:
+  void LayColumns();
   void AddColumn(Column column, std::size_t bytes);
 };
 

@@ -1,0 +1,204 @@
+#include "server/replay/replay_store.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "server/experience/memory_room.h"
+#include "server/metrics/number_text.h"
+#include "server/replay/sample_form.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+/// The first row of a slot without steps.
+constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
+
+std::size_t SlotsOf(const ReplaySettings& settings) {
+  return static_cast<std::size_t>(settings.minibatch) *
+         static_cast<std::size_t>(settings.most_updates);
+}
+
+std::string Gigabytes(std::uint64_t bytes) {
+  return FormatNumber("%.2f", static_cast<double>(bytes) * 1e-9) + " GB";
+}
+
+}  // namespace
+
+std::size_t ReplayStore::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
+  return KeptSteps::BytesFor(settings, layout) +
+         TrainingBatch::BytesFor(WindowCopy::BatchLayout(SampleForm(settings), layout),
+                                 static_cast<int>(SlotsOf(settings)));
+}
+
+Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& settings,
+                                                       const StoreSetup& setup) {
+  MURMURATE_RETURN_IF_ERROR(CheckReplaySettings(settings, setup.layout));
+  const std::uint64_t bytes = BytesFor(settings, setup.layout), room = MemoryRoom();
+  if (bytes > room)
+    return ResourceError("a replay of " + WithCommas(settings.capacity) + " steps takes " +
+                         Gigabytes(bytes) + ", and " + Gigabytes(room) +
+                         " are free; lower its capacity");
+  return std::make_unique<ReplayStore>(settings, setup);
+}
+
+ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup)
+    : settings_(settings),
+      block_(KeptSteps::BytesFor(settings, setup.layout)),
+      kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes())),
+      copy_(SampleForm(settings), setup.layout, &kept_.rows()),
+      limiter_(settings),
+      samples_(WindowCopy::BatchLayout(SampleForm(settings), setup.layout),
+               static_cast<int>(SlotsOf(settings)), setup.memory),
+      weights_(static_cast<std::size_t>(settings.minibatch)) {
+  sampled_rows_.reserve(SlotsOf(settings));
+}
+
+void ReplayStore::KeepOnDisk(std::unique_ptr<ReplayLog> log) {
+  disk_ = std::make_unique<ReplayOnDisk>(std::move(log));
+}
+
+void ReplayStore::Insert(std::unique_ptr<TrainingBatch> batch) {
+  MURMURATE_CHECK(fresh_ == nullptr, "the last batch was released");
+  fresh_ = std::move(batch);
+  fresh_->Sort();
+  raw_rewards_.assign(fresh_->reward.begin(), fresh_->reward.end());
+  fresh_is_new_ = true;
+  left_out_ = false;
+}
+
+TrainingBatch* ReplayStore::Next() {
+  MURMURATE_CHECK(given_ == Given::kNothing, "the last batch was learned from");
+  if (fresh_is_new_) {
+    given_ = Given::kFresh;
+    return fresh_.get();
+  }
+  given_updates_ = left_out_ || kept_.windows().closed() == 0 ? 0 : limiter_.UpdatesDue();
+  if (given_updates_ == 0) return nullptr;
+  Draw(given_updates_);
+  limiter_.Given(given_updates_);
+  given_ = Given::kSamples;
+  return &samples_;
+}
+
+void ReplayStore::Draw(int updates) {
+  const auto minibatch = static_cast<std::size_t>(settings_.minibatch);
+  samples_.Clear();
+  sampled_rows_.resize(minibatch * static_cast<std::size_t>(updates));
+  for (auto rows = std::span(sampled_rows_); !rows.empty(); rows = rows.subspan(minibatch)) {
+    kept_.sampler().Draw(rows.first(minibatch), weights_);
+    for (std::size_t i = 0; i < minibatch; ++i) copy_.Add(rows[i], weights_[i], &samples_);
+  }
+  samples_.samples = TrainingBatch::Samples::kReplayed;
+  samples_.learned = true;
+}
+
+void ReplayStore::Learned(const LearnedBatch& result) {
+  MURMURATE_CHECK(given_ != Given::kNothing, "a batch was given");
+  left_out_ |= !result.learned;
+  if (std::exchange(given_, Given::kNothing) == Given::kFresh)
+    LearnedFresh(result);
+  else
+    LearnedSamples(result);
+}
+
+void ReplayStore::LearnedFresh(const LearnedBatch& result) {
+  fresh_is_new_ = false;
+  if (!result.learned) return;
+  counts_.credit += fresh_->trajectories.size() - static_cast<std::size_t>(fresh_->extra_slots);
+  counts_.steps += result.steps;
+  ++counts_.batches;
+  if (fresh_->samples == TrainingBatch::Samples::kHeldOut) return;
+  Keep(*fresh_);
+  if (!result.row_answers.empty()) SetFirstErrors(*fresh_, result.row_answers);
+}
+
+void ReplayStore::Keep(const TrainingBatch& batch) {
+  inserted_rows_.assign(batch.trajectories.size(), kNoRow);
+  for (std::size_t slot = 0; slot < batch.trajectories.size(); ++slot) {
+    TrajectoryView view = batch.View(static_cast<int>(slot));
+    if (view.steps == 0) continue;
+    view.reward = std::span(raw_rewards_)
+                      .subspan(slot * static_cast<std::size_t>(batch.length), view.reward.size());
+    view.episodes = {};
+    if (disk_ != nullptr) (void)disk_->Append(view);  // disk_health says it
+    inserted_rows_[slot] = KeepTrajectory(view);
+    limiter_.Inserted(static_cast<std::uint64_t>(view.steps));
+  }
+}
+
+/// Its first row.
+std::uint64_t ReplayStore::KeepTrajectory(const TrajectoryView& view) {
+  const std::uint64_t oldest = kept_.rows().chunks().first();
+  const std::uint64_t first = kept_.Keep(view);
+  if (disk_ != nullptr) disk_->Evicted(kept_.rows().chunks().first() - oldest);
+  return first;
+}
+
+/// `errors` are of the rows that weighed when the learner had the batch.
+void ReplayStore::SetFirstErrors(const TrainingBatch& batch, std::span<const float> errors) {
+  auto error = errors.begin();
+  for (std::size_t slot = 0; slot < batch.trajectories.size(); ++slot) {
+    const std::size_t begin = slot * static_cast<std::size_t>(batch.length);
+    const auto steps = static_cast<std::size_t>(batch.trajectories[slot].steps);
+    for (std::size_t step = 0; step < steps; ++step) {
+      if (batch.weight[begin + step] <= 0.0f) continue;
+      MURMURATE_CHECK(error != errors.end(), "an error for each row that weighs");
+      kept_.sampler().SetError(inserted_rows_[slot] + step, *error++);
+    }
+  }
+  MURMURATE_CHECK(error == errors.end(), "no more errors than rows that weigh");
+}
+
+void ReplayStore::LearnedSamples(const LearnedBatch& result) {
+  if (!result.learned) return limiter_.GivenBack(given_updates_);
+  if (result.row_answers.empty()) return;
+  MURMURATE_CHECK(result.row_answers.size() == sampled_rows_.size(), "an error for each slot");
+  for (std::size_t slot = 0; slot < sampled_rows_.size(); ++slot)
+    kept_.sampler().SetError(sampled_rows_[slot], result.row_answers[slot]);
+}
+
+std::unique_ptr<TrainingBatch> ReplayStore::Release() {
+  if (fresh_ == nullptr || fresh_is_new_) return nullptr;
+  fresh_->Clear();
+  return std::move(fresh_);
+}
+
+std::string ReplayStore::Waiting() const {
+  const std::string waiting = limiter_.Waiting();
+  if (!waiting.empty() || kept_.windows().closed() > 0) return waiting;
+  return "collects steps until a first sample of " + std::to_string(settings_.steps_of_sample()) +
+         " is complete";
+}
+
+void ReplayStore::Save(const StateWriter& writer) const {
+  limiter_.Save(writer);
+  kept_.sampler().Save(writer);
+  if (disk_ == nullptr || !disk_->health().ok()) return;
+  writer.Words("rows", std::array{kept_.rows().first_row(), kept_.rows().size()});
+  kept_.sampler().SavePriorities(writer);
+  disk_->Save(writer);
+}
+
+Status ReplayStore::Load(const StateReader& reader) {
+  const bool filled = disk_ != nullptr && disk_->Holds(reader);
+  MURMURATE_RETURN_IF_ERROR(limiter_.Load(reader, filled));
+  if (filled) MURMURATE_RETURN_IF_ERROR(LoadSteps(reader));
+  return kept_.sampler().Load(reader);
+}
+
+Status ReplayStore::LoadSteps(const StateReader& reader) {
+  std::array<std::uint64_t, 2> rows;
+  MURMURATE_RETURN_IF_ERROR(reader.Words("rows", rows));
+  kept_.BeginAt(rows[0]);
+  MURMURATE_RETURN_IF_ERROR(
+      disk_->Load(reader, [this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
+  if (kept_.rows().first_row() != rows[0] || kept_.rows().size() != rows[1])
+    return InvalidData("the replay on disk has " + WithCommas(kept_.rows().size()) +
+                       " steps of the " + WithCommas(rows[1]) +
+                       " that its checkpoint says; empty its folder to go on with none");
+  return kept_.sampler().LoadPriorities(reader);
+}
+
+}  // namespace murmurate

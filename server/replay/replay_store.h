@@ -1,0 +1,118 @@
+// ReplayStore: off-policy learning. What was played is kept, and learned from many times:
+//
+//   Insert(batch) --Next--> the batch itself, once: "fresh" --Learned--> kept, in the replay
+//                   Next--> samples of the replay           --Learned--> their new priorities
+//                   Next--> ... as long as the limiter says that some are due; then null
+//
+// The fresh batch is as it was inserted, in the order of TrainingBatch::Sort. The learner counts its
+// observations, episodes and rewards, and makes no update of it. Its result may have the |TD| of each
+// row that weighs, in order of the slots: the first priorities; else they get the largest so far. It
+// counts then (credit, batches, steps), with its rewards as they were inserted. One that was left out
+// was never there. Batches that are held out are given, and not kept.
+//
+// A batch of samples (Samples::kReplayed, and learned) has window-long slots: each a trajectory of up
+// to n steps of one agent, from a sampled step on, with raw rewards, frames0, the observation after
+// its last step or the final one, and state0 if it begins a chunk (else zeros). Its last step is that
+// which ends the episode, if one does, or the last that is known of its agent: whoever makes returns
+// of it reads only its columns. `weight` is the importance weight in its first row, 0 in the others.
+// Its version is that of its trajectory's first step; it has no episodes and no sender. Updates have
+// `minibatch` slots each, in order, as many as the limiter allows; the largest weight of each is 1.
+// Its result may have one |TD| for each slot. A batch that was left out is due again after the next
+// Insert.
+//
+// A setting `sequence` makes the slots sequences instead (sample_form.h), with weights in all rows;
+// the caller's one |TD| a slot is then eta max + (1 - eta) mean over it (R2D2).
+//
+// All steps lie in one piece of memory that is taken when the store is made; beside it are one batch
+// of samples and some 50 bytes for each agent of which there are steps.
+//
+// A store that is kept on disk (KeepOnDisk) writes each trajectory before it counts; what Save says is
+// then the replay itself, and a run that is loaded from it goes on with the same bits, whatever ended
+// the last one: Next gives what was still due before the first Insert. Save waits for no disk: before a checkpoint is sealed against the end of the machine,
+// SyncDisk must have returned.
+//
+// Otherwise Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts` steps
+// before it learns, and goes on with its counts. What was inserted then counts as learned from, as
+// the updates that it allowed are made; that a step which was lost is not drawn any more is the price
+// of a small checkpoint.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/experience/experience_store.h"
+#include "server/replay/kept_steps.h"
+#include "server/replay/mapped_block.h"
+#include "server/replay/rate_limiter.h"
+#include "server/replay/replay_on_disk.h"
+#include "server/replay/replay_settings.h"
+#include "server/replay/window_copy.h"
+
+namespace murmurate {
+
+class ReplayStore : public ExperienceStore {
+ public:
+  /// kInvalidArgument: CheckReplaySettings; kResource: the machine has not so much memory left.
+  static Result<std::unique_ptr<ReplayStore>> Make(const ReplaySettings& settings,
+                                                   const StoreSetup& setup);
+  /// Bytes that a store of these settings takes, which it never exceeds.
+  static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout);
+
+  /// The settings have passed CheckReplaySettings. std::bad_alloc when there is no memory.
+  ReplayStore(const ReplaySettings& settings, const StoreSetup& setup);
+
+  /// Writes all that is kept from now on; before the first Insert, and before Load.
+  void KeepOnDisk(std::unique_ptr<ReplayLog> log);
+  /// Waits until all that was inserted is on the disk; any thread.
+  Status SyncDisk() { return disk_ == nullptr ? Status() : disk_->Sync(); }
+  /// Not ok: the disk refused a trajectory. The run goes on, and its checkpoints have no steps.
+  Status disk_health() const { return disk_ == nullptr ? Status() : disk_->health(); }
+
+  void Insert(std::unique_ptr<TrainingBatch> batch) override;
+  TrainingBatch* Next() override;
+  void Learned(const LearnedBatch& result) override;
+  std::unique_ptr<TrainingBatch> Release() override;
+  StoreCounts counts() const override { return counts_; }
+  void Save(const StateWriter& writer) const override;
+  Status Load(const StateReader& reader) override;
+
+  /// Why Next gives no batch of samples, as one sentence; "": it gives one. The thread of all else.
+  std::string Waiting() const;
+  /// Steps that are kept.
+  std::uint64_t size() const { return kept_.rows().size(); }
+
+ private:
+  enum class Given : std::uint8_t { kNothing, kFresh, kSamples };
+
+  void LearnedFresh(const LearnedBatch& result);
+  void LearnedSamples(const LearnedBatch& result);
+  void Keep(const TrainingBatch& batch);
+  std::uint64_t KeepTrajectory(const TrajectoryView& view);
+  void SetFirstErrors(const TrainingBatch& batch, std::span<const float> errors);
+  void Draw(int updates);
+  Status LoadSteps(const StateReader& reader);
+
+  const ReplaySettings settings_;
+  MappedBlock block_;
+  KeptSteps kept_;
+  WindowCopy copy_;
+  RateLimiter limiter_;
+  std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none
+  TrainingBatch samples_;
+  std::vector<std::uint64_t> sampled_rows_;   ///< of the slots of samples_
+  std::vector<float> weights_;                ///< of a minibatch
+  std::unique_ptr<TrainingBatch> fresh_;      ///< null: released
+  std::vector<float> raw_rewards_;            ///< of fresh_: the learner scales those of the batch
+  std::vector<std::uint64_t> inserted_rows_;  ///< the first of each slot of fresh_
+  bool fresh_is_new_ = false;                 ///< not learned from yet
+  Given given_ = Given::kNothing;
+  int given_updates_ = 0;
+  bool left_out_ = false;  ///< a batch, since the last Insert
+  StoreCounts counts_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,116 @@
+#include "server/replay/window_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::uint8_t kEnds = kTerminatedFlag | kTruncatedFlag;
+
+/// Null: zeros.
+void CopyRow(const std::byte* from, std::size_t words, float* to) {
+  if (from == nullptr)
+    std::fill_n(to, words, 0.0f);
+  else
+    std::memcpy(to, from, words * sizeof(float));
+}
+
+}  // namespace
+
+WindowCopy::WindowCopy(const SampleForm& form, const TrajectoryLayout& layout,
+                       const ReplayRows* rows)
+    : form_(form), rows_(rows), history_(static_cast<std::size_t>(layout.frames)) {}
+
+TrajectoryLayout WindowCopy::BatchLayout(const SampleForm& form, const TrajectoryLayout& layout) {
+  const int finals = form.sequence ? form.length / layout.length * layout.max_finals : 1;
+  return layout.Resized(form.length, finals);
+}
+
+std::uint8_t WindowCopy::Flags(RowPlace place) const {
+  return rows_->ring().Flags(rows_->At(place.chunk).first_row +
+                             static_cast<std::uint64_t>(place.step));
+}
+
+WindowCopy::Part WindowCopy::PartFrom(RowPlace place, const Room& room) const {
+  const Chunk& chunk = rows_->At(place.chunk);
+  int steps = 0, finals = 0;
+  for (; steps < room.steps && place.step + steps < chunk.steps; ++steps) {
+    const std::uint8_t flags = Flags({place.chunk, place.step + steps});
+    finals += (flags & kTruncatedFlag) != 0;
+    if (finals > room.finals) return {steps, true};
+    if (!form_.sequence && (flags & kEnds) != 0) return {steps + 1, true};
+  }
+  return {steps, steps == room.steps || chunk.following == Chunk::kNone};
+}
+
+void WindowCopy::Add(std::uint64_t row, float weight, TrainingBatch* batch) {
+  MURMURATE_CHECK(!batch->full(), "a full batch takes no more samples");
+  const RowPlace first = rows_->PlaceOf(row);
+  const Chunk& chunk = rows_->At(first.chunk);
+  const std::size_t begin = batch->trajectories.size() * static_cast<std::size_t>(batch->length);
+  CopyBegin(first, batch);
+  RowPlace place = first, last = first;
+  int steps = 0;
+  for (Room room{batch->length, batch->layout.max_finals};;
+       place = {rows_->At(place.chunk).following, 0}) {
+    const Part part = PartFrom(place, room);
+    const std::size_t to = begin + static_cast<std::size_t>(steps);
+    rows_->ring().CopyTo(rows_->At(place.chunk).first_row + static_cast<std::uint64_t>(place.step),
+                         part.steps, to, batch);
+    room.finals -= AddFinals(place, part.steps, to, batch);
+    room.steps -= part.steps;
+    steps += part.steps;
+    if (part.steps > 0) last = {place.chunk, place.step + part.steps - 1};
+    if (part.last) break;
+  }
+  CopyEnd(last, batch);
+  std::fill_n(batch->flags.data() + begin + steps, batch->length - steps, std::uint8_t{0});
+  std::fill_n(batch->weight.data() + begin, batch->length, 0.0f);
+  std::fill_n(batch->weight.data() + begin, form_.sequence ? steps : 1, weight);
+  batch->trajectories.push_back(
+      {.agent = chunk.agent,
+       .first_step = chunk.first_step + static_cast<std::uint64_t>(first.step),
+       .version = chunk.version,
+       .steps = steps});
+}
+
+int WindowCopy::AddFinals(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const {
+  const std::size_t words = batch->layout.row_words();
+  int added = 0;
+  for (int step = 0; step < steps; ++step) {
+    const RowPlace place{first.chunk, first.step + step};
+    if ((Flags(place) & kTruncatedFlag) == 0) continue;
+    CopyRow(rows_->Final(place), words,
+            batch->final_observation.data() + batch->final_row.size() * words);
+    batch->final_row = {batch->final_row.data(), batch->final_row.size() + 1};
+    batch->final_row.back() = static_cast<std::int32_t>(to) + step;
+    ++added;
+  }
+  return added;
+}
+
+void WindowCopy::CopyBegin(RowPlace first, TrainingBatch* batch) {
+  const std::size_t slot = batch->trajectories.size(), words = batch->layout.row_words();
+  const auto floats = static_cast<std::size_t>(batch->layout.state_floats);
+  float* const state = batch->state0.data() + slot * floats;
+  if (first.step == 0)
+    std::ranges::copy(rows_->State(first.chunk), state);
+  else
+    std::fill_n(state, floats, 0.0f);
+  rows_->History(first, history_);
+  float* frame = batch->frames0.data() + slot * history_.size() * words;
+  for (auto row = history_.rbegin(); row != history_.rend(); ++row, frame += words)
+    CopyRow(*row, words, frame);
+}
+
+void WindowCopy::CopyEnd(RowPlace last, TrainingBatch* batch) const {
+  const std::size_t slot = batch->trajectories.size(), words = batch->layout.row_words();
+  const bool ended = (Flags(last) & kEnds) != 0;
+  CopyRow(ended ? nullptr : rows_->Next(last), words,
+          batch->next_observation.data() + slot * words);
+}
+
+}  // namespace murmurate

@@ -1,0 +1,48 @@
+// WindowCopy: copies a sample out of a replay into the next slot of a batch, which then holds it as
+// if it were a trajectory of its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "server/experience/training_batch.h"
+#include "server/replay/replay_rows.h"
+#include "server/replay/sample_form.h"
+
+namespace murmurate {
+
+class WindowCopy {
+ public:
+  /// `rows` must outlive it.
+  WindowCopy(const SampleForm& form, const TrajectoryLayout& layout, const ReplayRows* rows);
+
+  /// The layout of batches that samples are copied to.
+  static TrajectoryLayout BatchLayout(const SampleForm& form, const TrajectoryLayout& layout);
+
+  /// Adds the sample that begins at `row`. The batch is not full. Weights: of a window, `weight` in
+  /// its first row and 0 in all others; of a sequence, `weight` in each. A sequence with more
+  /// truncated episodes than the batch has room for ends before the first that has none.
+  void Add(std::uint64_t row, float weight, TrainingBatch* batch);
+
+ private:
+  struct Room {
+    int steps = 0, finals = 0;
+  };
+  /// A part of a sample, in one chunk.
+  struct Part {
+    int steps = 0;
+    bool last = false;
+  };
+  Part PartFrom(RowPlace place, const Room& room) const;
+  int AddFinals(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const;
+  void CopyBegin(RowPlace first, TrainingBatch* batch);
+  void CopyEnd(RowPlace last, TrainingBatch* batch) const;
+  std::uint8_t Flags(RowPlace place) const;
+
+  const SampleForm form_;
+  const ReplayRows* const rows_;
+  std::vector<const std::byte*> history_;
+};
+
+}  // namespace murmurate
