@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "server/replay/mapped_block.h"
 #include "server/replay/replay_settings.h"
@@ -30,7 +31,11 @@ class Priorities {
 
   /// Draws a place in each of places.size() equal parts of the sum of all P, in order, and the
   /// weights (N P)^-beta over the largest of these. A row can be drawn.
-  void Draw(Random* random, std::span<std::size_t> places, std::span<float> weights) const;
+  void Draw(Random* random, std::span<std::size_t> places, std::span<float> weights);
+
+  /// P of a row, to be given to Restore: a row that Begin was called of.
+  float Own(std::size_t place) const { return own_[place]; }
+  void Restore(std::size_t place, float own);
 
   void Save(const StateWriter& writer) const { writer.Floats("largest_priority", {&largest_, 1}); }
   Status Load(const StateReader& reader) {
@@ -38,10 +43,11 @@ class Priorities {
   }
 
  private:
-  const double exponent_, importance_, floor_;
+  const float exponent_, importance_, floor_;
   std::span<float> own_;  ///< P of each row
   SumTree drawn_;         ///< the same; 0 of those that cannot be drawn
   float largest_ = 1.0f;
+  std::vector<double> masses_;
 };
 
 }  // namespace murmurate

@@ -39,14 +39,15 @@ std::string RateLimiter::Waiting() const {
 }
 
 void RateLimiter::Save(const StateWriter& writer) const {
-  writer.Words("limiter", std::array{inserts_, samples_});
+  writer.Words("limiter", std::array{inserts_, samples_, collected_});
 }
 
-Status RateLimiter::Load(const StateReader& reader) {
-  std::array<std::uint64_t, 2> saved;
+Status RateLimiter::Load(const StateReader& reader, bool filled) {
+  std::array<std::uint64_t, 3> saved;
   MURMURATE_RETURN_IF_ERROR(reader.Words("limiter", saved));
   inserts_ = saved[0];
   samples_ = saved[1];
+  collected_ = filled ? std::min(saved[2], learning_starts_) : 0;
   return {};
 }
 

@@ -34,10 +34,10 @@ class RateLimiter {
   /// is.
   std::string Waiting() const;
 
-  /// A run that goes on with an empty replay collects anew before it learns, and then makes as many
-  /// updates as if it had never been stopped.
+  /// A run that goes on with an empty replay (not `filled`) collects anew before it learns, and then
+  /// makes as many updates as if it had never been stopped.
   void Save(const StateWriter& writer) const;
-  Status Load(const StateReader& reader);
+  Status Load(const StateReader& reader, bool filled);
 
  private:
   double allowed() const { return static_cast<double>(inserts_) * samples_per_insert_; }

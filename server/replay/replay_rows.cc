@@ -30,8 +30,9 @@ struct ReplayRows::Room {
   std::size_t rows, chunks, chains = 0, extra_rows;
 
  private:
-  /// One row beside the ring for so many in it: 4 frames of 1,000,000 make room for 1,950 chains.
-  static constexpr std::size_t kUsual = 128;
+  /// One row beside the ring for so many in it: 1,000,000 rows with stacks of 4 make room for 1,300
+  /// chains.
+  static constexpr std::size_t kUsual = 256;
 
   static std::size_t Enough(std::size_t worst, std::size_t usual, std::size_t bytes) {
     return std::min(worst, std::max({usual, kShortTrajectoryBytes / bytes, std::size_t{2}}));
@@ -44,7 +45,7 @@ ReplayRows::ReplayRows(const TrajectoryLayout& layout, std::size_t capacity, Blo
 ReplayRows::ReplayRows(const TrajectoryLayout& layout, const Room& room, BlockCursor& block)
     : layout_(layout),
       ring_(layout, room.rows, block),
-      chunks_(block.Next<Chunk>(room.chunks)),
+      chunks_(room.chunks, block),
       states_(block.Next<float>(room.chunks * Size(layout.state_floats))),
       frames_(Size(layout.frames) * layout.row_bytes(), room.chains, block),
       rows_(layout.row_bytes(), room.extra_rows, block),
@@ -55,7 +56,7 @@ std::size_t ReplayRows::FinalsOf(const TrajectoryView& view) const {
 }
 
 bool ReplayRows::HasRoomFor(const TrajectoryView& view) const {
-  return size() + Size(view.steps) <= ring_.capacity() && chunks() < chunks_.size() &&
+  return size() + Size(view.steps) <= ring_.capacity() && !chunks_.full() &&
          (layout_.frames == 0 || frames_.free() > 0) && rows_.free() > FinalsOf(view);
 }
 
@@ -66,18 +67,19 @@ void ReplayRows::MakeRoomFor(const TrajectoryView& view) {
 }
 
 void ReplayRows::EvictOldest() {
-  MURMURATE_CHECK(chunks() > 0, "an empty replay has room for every trajectory");
-  Chunk& oldest = Slot(first_chunk_);
+  MURMURATE_CHECK(chunks_.size() > 0, "an empty replay has room for every trajectory");
+  Chunk& oldest = chunks_.At(chunks_.first());
   if (oldest.following != Chunk::kNone) {
-    BecomeFirst(Slot(oldest.following), oldest);
+    BecomeFirst(chunks_.At(oldest.following), oldest);
   } else {
     if (layout_.frames > 0) frames_.Give(oldest.frames);
-    if (const auto last = last_.find(oldest.agent); last->second == first_chunk_) last_.erase(last);
+    if (const auto last = last_.find(oldest.agent); last->second == chunks_.first())
+      last_.erase(last);
   }
   rows_.GiveAll(&oldest.next_observation);
   rows_.GiveAll(&oldest.finals);
   first_row_ += Size(oldest.steps);
-  ++first_chunk_;
+  chunks_.DropFirst();
 }
 
 /// The frames before it are written over those before the evicted one, the oldest first: a row that
@@ -115,33 +117,31 @@ std::optional<std::uint64_t> ReplayRows::Ends(const TrajectoryView& view) const 
 
 std::uint64_t ReplayRows::Insert(const TrajectoryView& view) {
   MURMURATE_CHECK(HasRoomFor(view), "room was made for the trajectory");
-  const std::uint64_t number = end_chunk_++;
-  Chunk& chunk = Slot(number);
-  chunk = {.first_row = end_row_,
-           .first_step = view.first_step,
-           .version = view.version,
-           .previous = Chunk::kNone,
-           .following = Chunk::kNone,
-           .agent = view.agent,
-           .steps = view.steps,
-           .frames = RowPool::kNone,
-           .next_observation = RowPool::kNone,
-           .finals = RowPool::kNone};
+  const std::uint64_t number = chunks_.Append({.first_row = end_row_,
+                                               .first_step = view.first_step,
+                                               .version = view.version,
+                                               .previous = Chunk::kNone,
+                                               .following = Chunk::kNone,
+                                               .agent = view.agent,
+                                               .steps = view.steps,
+                                               .frames = RowPool::kNone,
+                                               .next_observation = RowPool::kNone,
+                                               .finals = RowPool::kNone});
+  Chunk& chunk = chunks_.At(number);
   const auto [last, is_new] = last_.try_emplace(view.agent, number);
   if (!is_new && Continues(view, At(last->second))) chunk.previous = last->second;
   last->second = number;
   if (chunk.previous == Chunk::kNone) {
     KeepFrames(view, chunk);
   } else {
-    Chunk& before = Slot(chunk.previous);
+    Chunk& before = chunks_.At(chunk.previous);
     before.following = number;
     rows_.GiveAll(&before.next_observation);  // it is the first row of this one
   }
-  ring_.Write(end_row_, view, static_cast<std::uint32_t>(number % chunks_.size()));
+  ring_.Write(end_row_, view, static_cast<std::uint32_t>(chunks_.SlotOf(number)));
   end_row_ += Size(view.steps);
-  std::ranges::copy(view.state0,
-                    states_.begin() + static_cast<std::ptrdiff_t>(number % chunks_.size() *
-                                                                  Size(layout_.state_floats)));
+  const std::size_t state = chunks_.SlotOf(number) * Size(layout_.state_floats);
+  std::ranges::copy(view.state0, states_.begin() + static_cast<std::ptrdiff_t>(state));
   KeepEnds(view, chunk);
   return number;
 }
@@ -170,10 +170,7 @@ std::uint64_t ReplayRows::RowAt(std::size_t place) const {
 }
 
 RowPlace ReplayRows::PlaceOf(std::uint64_t row) const {
-  const std::uint32_t slot = ring_.Owner(row);
-  const std::size_t first = first_chunk_ % chunks_.size();
-  const std::uint64_t number =
-      first_chunk_ + (slot >= first ? slot - first : slot + chunks_.size() - first);
+  const std::uint64_t number = chunks_.NumberAt(ring_.Owner(row));
   return {number, static_cast<int>(row - At(number).first_row)};
 }
 
@@ -218,7 +215,7 @@ const std::byte* ReplayRows::Final(RowPlace place) const {
 
 std::span<const float> ReplayRows::State(std::uint64_t chunk) const {
   const std::size_t floats = Size(layout_.state_floats);
-  return states_.subspan(chunk % chunks_.size() * floats, floats);
+  return states_.subspan(chunks_.SlotOf(chunk) * floats, floats);
 }
 
 }  // namespace murmurate

@@ -22,24 +22,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/replay/chunk_ring.h"
 #include "server/replay/mapped_block.h"
 #include "server/replay/row_pool.h"
 #include "server/replay/row_ring.h"
 #include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
-
-struct Chunk {
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-
-  std::uint64_t first_row, first_step, version;
-  std::uint64_t previous, following;  ///< chunks of its chain; kNone: there is none
-  std::uint32_t agent;
-  std::int32_t steps;
-  std::uint32_t frames;            ///< the rows before it, of the first of a chain
-  std::uint32_t next_observation;  ///< of the last of a chain; none if its last step ended
-  std::uint32_t finals;            ///< the newest first
-};
 
 /// RowPlace is a step of a chunk.
 struct RowPlace {
@@ -54,6 +43,8 @@ class ReplayRows {
 
   ReplayRows(const TrajectoryLayout& layout, std::size_t capacity, BlockCursor& block);
 
+  /// The number of the first row, before one is kept: it decides where rows lie.
+  void BeginAt(std::uint64_t row) { first_row_ = end_row_ = row; }
   /// Evicts chunks until there is room for a trajectory of 1 to T steps.
   void MakeRoomFor(const TrajectoryView& view);
   /// The last chunk of a chain that the trajectory ends, because it is of the same agent and begins
@@ -69,12 +60,10 @@ class ReplayRows {
   /// The row that lies at a place of the ring.
   std::uint64_t RowAt(std::size_t place) const;
 
-  std::uint64_t first_chunk() const { return first_chunk_; }
-  std::uint64_t chunks() const { return end_chunk_ - first_chunk_; }  ///< that are kept
-
   RowRing& ring() { return ring_; }
   const RowRing& ring() const { return ring_; }
-  const Chunk& At(std::uint64_t chunk) const { return chunks_[chunk % chunks_.size()]; }
+  const ChunkRing& chunks() const { return chunks_; }
+  const Chunk& At(std::uint64_t chunk) const { return chunks_.At(chunk); }
   RowPlace PlaceOf(std::uint64_t row) const;
 
   /// Fills rows[i] with the one i + 1 steps before a step in its episode; null where the episode had
@@ -97,17 +86,16 @@ class ReplayRows {
   bool Continues(const TrajectoryView& view, const Chunk& chunk) const;
   void KeepFrames(const TrajectoryView& view, Chunk& chunk);
   void KeepEnds(const TrajectoryView& view, Chunk& chunk);
-  Chunk& Slot(std::uint64_t chunk) { return chunks_[chunk % chunks_.size()]; }
   std::size_t FinalsOf(const TrajectoryView& view) const;
   bool Ended(const Chunk& chunk) const;
 
   const TrajectoryLayout layout_;
   RowRing ring_;
-  std::span<Chunk> chunks_;
+  ChunkRing chunks_;
   std::span<float> states_;
   RowPool frames_;  ///< blocks of layout.frames rows
   RowPool rows_;    ///< beside the ring
-  std::uint64_t first_chunk_ = 0, end_chunk_ = 0, first_row_ = 0, end_row_ = 0;
+  std::uint64_t first_row_ = 0, end_row_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> last_;  ///< chunk by agent
   std::vector<const std::byte*> history_;
 };

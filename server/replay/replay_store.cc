@@ -1,10 +1,12 @@
 #include "server/replay/replay_store.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "server/experience/memory_room.h"
 #include "server/metrics/number_text.h"
+#include "server/replay/sample_form.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -24,21 +26,8 @@ std::string Gigabytes(std::uint64_t bytes) {
 
 }  // namespace
 
-ReplayStore::Kept::Kept(const ReplaySettings& settings, const StoreSetup& setup, BlockCursor block)
-    : rows(setup.layout, settings.capacity, block),
-      windows(SampleForm(settings), &rows),
-      sampler(settings, setup.seed, &rows, &windows, block) {}
-
-std::size_t ReplayStore::Kept::BytesFor(const ReplaySettings& settings,
-                                        const TrajectoryLayout& layout) {
-  BlockCursor measure;
-  const ReplayRows rows(layout, settings.capacity, measure);
-  const Sampler sampler(settings, 0, &rows, nullptr, measure);
-  return measure.used();
-}
-
 std::size_t ReplayStore::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
-  return Kept::BytesFor(settings, layout) +
+  return KeptSteps::BytesFor(settings, layout) +
          TrainingBatch::BytesFor(WindowCopy::BatchLayout(SampleForm(settings), layout),
                                  static_cast<int>(SlotsOf(settings)));
 }
@@ -56,14 +45,18 @@ Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& set
 
 ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup)
     : settings_(settings),
-      block_(Kept::BytesFor(settings, setup.layout)),
-      kept_(settings, setup, BlockCursor(block_.bytes())),
-      copy_(SampleForm(settings), setup.layout, &kept_.rows),
+      block_(KeptSteps::BytesFor(settings, setup.layout)),
+      kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes())),
+      copy_(SampleForm(settings), setup.layout, &kept_.rows()),
       limiter_(settings),
       samples_(WindowCopy::BatchLayout(SampleForm(settings), setup.layout),
                static_cast<int>(SlotsOf(settings)), setup.memory),
       weights_(static_cast<std::size_t>(settings.minibatch)) {
   sampled_rows_.reserve(SlotsOf(settings));
+}
+
+void ReplayStore::KeepOnDisk(std::unique_ptr<ReplayLog> log) {
+  disk_ = std::make_unique<ReplayOnDisk>(std::move(log));
 }
 
 void ReplayStore::Insert(std::unique_ptr<TrainingBatch> batch) {
@@ -81,7 +74,7 @@ TrainingBatch* ReplayStore::Next() {
     given_ = Given::kFresh;
     return fresh_.get();
   }
-  given_updates_ = left_out_ || kept_.windows.closed() == 0 ? 0 : limiter_.UpdatesDue();
+  given_updates_ = left_out_ || kept_.windows().closed() == 0 ? 0 : limiter_.UpdatesDue();
   if (given_updates_ == 0) return nullptr;
   Draw(given_updates_);
   limiter_.Given(given_updates_);
@@ -94,7 +87,7 @@ void ReplayStore::Draw(int updates) {
   samples_.Clear();
   sampled_rows_.resize(minibatch * static_cast<std::size_t>(updates));
   for (auto rows = std::span(sampled_rows_); !rows.empty(); rows = rows.subspan(minibatch)) {
-    kept_.sampler.Draw(rows.first(minibatch), weights_);
+    kept_.sampler().Draw(rows.first(minibatch), weights_);
     for (std::size_t i = 0; i < minibatch; ++i) copy_.Add(rows[i], weights_[i], &samples_);
   }
   samples_.samples = TrainingBatch::Samples::kReplayed;
@@ -128,6 +121,8 @@ void ReplayStore::Keep(const TrainingBatch& batch) {
     if (view.steps == 0) continue;
     view.reward = std::span(raw_rewards_)
                       .subspan(slot * static_cast<std::size_t>(batch.length), view.reward.size());
+    view.episodes = {};
+    if (disk_ != nullptr) (void)disk_->Append(view);  // disk_health says it
     inserted_rows_[slot] = KeepTrajectory(view);
     limiter_.Inserted(static_cast<std::uint64_t>(view.steps));
   }
@@ -135,16 +130,9 @@ void ReplayStore::Keep(const TrainingBatch& batch) {
 
 /// Its first row.
 std::uint64_t ReplayStore::KeepTrajectory(const TrajectoryView& view) {
-  const std::uint64_t oldest = kept_.rows.first_row();
-  kept_.rows.MakeRoomFor(view);
-  const std::uint64_t evicted = kept_.rows.first_row() - oldest;
-  kept_.windows.Evicted(oldest, evicted);
-  kept_.sampler.Evicted(oldest, evicted);
-  const auto closed = [this](std::uint64_t row) { kept_.sampler.Closed(row); };
-  if (const auto ended = kept_.rows.Ends(view)) kept_.windows.Ended(*ended, closed);
-  const std::uint64_t chunk = kept_.rows.Insert(view), first = kept_.rows.At(chunk).first_row;
-  kept_.sampler.Inserted(first, static_cast<std::uint64_t>(view.steps));
-  kept_.windows.Added(chunk, closed);
+  const std::uint64_t oldest = kept_.rows().chunks().first();
+  const std::uint64_t first = kept_.Keep(view);
+  if (disk_ != nullptr) disk_->Evicted(kept_.rows().chunks().first() - oldest);
   return first;
 }
 
@@ -157,7 +145,7 @@ void ReplayStore::SetFirstErrors(const TrainingBatch& batch, std::span<const flo
     for (std::size_t step = 0; step < steps; ++step) {
       if (batch.weight[begin + step] <= 0.0f) continue;
       MURMURATE_CHECK(error != errors.end(), "an error for each row that weighs");
-      kept_.sampler.SetError(inserted_rows_[slot] + step, *error++);
+      kept_.sampler().SetError(inserted_rows_[slot] + step, *error++);
     }
   }
   MURMURATE_CHECK(error == errors.end(), "no more errors than rows that weigh");
@@ -168,7 +156,7 @@ void ReplayStore::LearnedSamples(const LearnedBatch& result) {
   if (result.row_answers.empty()) return;
   MURMURATE_CHECK(result.row_answers.size() == sampled_rows_.size(), "an error for each slot");
   for (std::size_t slot = 0; slot < sampled_rows_.size(); ++slot)
-    kept_.sampler.SetError(sampled_rows_[slot], result.row_answers[slot]);
+    kept_.sampler().SetError(sampled_rows_[slot], result.row_answers[slot]);
 }
 
 std::unique_ptr<TrainingBatch> ReplayStore::Release() {
@@ -179,19 +167,38 @@ std::unique_ptr<TrainingBatch> ReplayStore::Release() {
 
 std::string ReplayStore::Waiting() const {
   const std::string waiting = limiter_.Waiting();
-  if (!waiting.empty() || kept_.windows.closed() > 0) return waiting;
+  if (!waiting.empty() || kept_.windows().closed() > 0) return waiting;
   return "collects steps until a first sample of " + std::to_string(settings_.steps_of_sample()) +
          " is complete";
 }
 
 void ReplayStore::Save(const StateWriter& writer) const {
   limiter_.Save(writer);
-  kept_.sampler.Save(writer);
+  kept_.sampler().Save(writer);
+  if (disk_ == nullptr || !disk_->health().ok()) return;
+  writer.Words("rows", std::array{kept_.rows().first_row(), kept_.rows().size()});
+  kept_.sampler().SavePriorities(writer);
+  disk_->Save(writer);
 }
 
 Status ReplayStore::Load(const StateReader& reader) {
-  MURMURATE_RETURN_IF_ERROR(limiter_.Load(reader));
-  return kept_.sampler.Load(reader);
+  const bool filled = disk_ != nullptr && disk_->Holds(reader);
+  MURMURATE_RETURN_IF_ERROR(limiter_.Load(reader, filled));
+  if (filled) MURMURATE_RETURN_IF_ERROR(LoadSteps(reader));
+  return kept_.sampler().Load(reader);
+}
+
+Status ReplayStore::LoadSteps(const StateReader& reader) {
+  std::array<std::uint64_t, 2> rows;
+  MURMURATE_RETURN_IF_ERROR(reader.Words("rows", rows));
+  kept_.BeginAt(rows[0]);
+  MURMURATE_RETURN_IF_ERROR(
+      disk_->Load(reader, [this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
+  if (kept_.rows().first_row() != rows[0] || kept_.rows().size() != rows[1])
+    return InvalidData("the replay on disk has " + WithCommas(kept_.rows().size()) +
+                       " steps of the " + WithCommas(rows[1]) +
+                       " that its checkpoint says; empty its folder to go on with none");
+  return kept_.sampler().LoadPriorities(reader);
 }
 
 }  // namespace murmurate

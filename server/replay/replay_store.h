@@ -16,7 +16,7 @@
 // which ends the episode, if one does, or the last that is known of its agent: whoever makes returns
 // of it reads only its columns. `weight` is the importance weight in its first row, 0 in the others.
 // Its version is that of its trajectory's first step; it has no episodes and no sender. Updates have
-// `minibatch` slots each, in order, as the limiter allows; rates of importance are within each.
+// `minibatch` slots each, in order, as many as the limiter allows; the largest weight of each is 1.
 // Its result may have one |TD| for each slot. A batch that was left out is due again after the next
 // Insert.
 //
@@ -26,10 +26,15 @@
 // All steps lie in one piece of memory that is taken when the store is made; beside it are one batch
 // of samples and some 50 bytes for each agent of which there are steps.
 //
-// Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts` steps before
-// it learns, and goes on with its counts. So what was inserted counts as learned from, as the updates
-// that it allowed are made; that a step which was lost is not drawn any more is the price of a small
-// checkpoint.
+// A store that is kept on disk (KeepOnDisk) writes each trajectory before it counts; what Save says is
+// then the replay itself, and a run that is loaded from it goes on with the same bits, whatever ended
+// the last one: Next gives what was still due before the first Insert. Save waits for no disk: before a checkpoint is sealed against the end of the machine,
+// SyncDisk must have returned.
+//
+// Otherwise Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts` steps
+// before it learns, and goes on with its counts. What was inserted then counts as learned from, as
+// the updates that it allowed are made; that a step which was lost is not drawn any more is the price
+// of a small checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -40,13 +45,11 @@
 #include <vector>
 
 #include "server/experience/experience_store.h"
-#include "server/replay/closed_windows.h"
+#include "server/replay/kept_steps.h"
 #include "server/replay/mapped_block.h"
 #include "server/replay/rate_limiter.h"
-#include "server/replay/replay_rows.h"
+#include "server/replay/replay_on_disk.h"
 #include "server/replay/replay_settings.h"
-#include "server/replay/sample_form.h"
-#include "server/replay/sampler.h"
 #include "server/replay/window_copy.h"
 
 namespace murmurate {
@@ -62,6 +65,13 @@ class ReplayStore : public ExperienceStore {
   /// The settings have passed CheckReplaySettings. std::bad_alloc when there is no memory.
   ReplayStore(const ReplaySettings& settings, const StoreSetup& setup);
 
+  /// Writes all that is kept from now on; before the first Insert, and before Load.
+  void KeepOnDisk(std::unique_ptr<ReplayLog> log);
+  /// Waits until all that was inserted is on the disk; any thread.
+  Status SyncDisk() { return disk_ == nullptr ? Status() : disk_->Sync(); }
+  /// Not ok: the disk refused a trajectory. The run goes on, and its checkpoints have no steps.
+  Status disk_health() const { return disk_ == nullptr ? Status() : disk_->health(); }
+
   void Insert(std::unique_ptr<TrainingBatch> batch) override;
   TrainingBatch* Next() override;
   void Learned(const LearnedBatch& result) override;
@@ -73,20 +83,10 @@ class ReplayStore : public ExperienceStore {
   /// Why Next gives no batch of samples, as one sentence; "": it gives one. The thread of all else.
   std::string Waiting() const;
   /// Steps that are kept.
-  std::uint64_t size() const { return kept_.rows.size(); }
+  std::uint64_t size() const { return kept_.rows().size(); }
 
  private:
   enum class Given : std::uint8_t { kNothing, kFresh, kSamples };
-
-  /// What lies in the block.
-  struct Kept {
-    Kept(const ReplaySettings& settings, const StoreSetup& setup, BlockCursor block);
-    static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout);
-
-    ReplayRows rows;
-    ClosedWindows windows;
-    Sampler sampler;
-  };
 
   void LearnedFresh(const LearnedBatch& result);
   void LearnedSamples(const LearnedBatch& result);
@@ -94,12 +94,14 @@ class ReplayStore : public ExperienceStore {
   std::uint64_t KeepTrajectory(const TrajectoryView& view);
   void SetFirstErrors(const TrainingBatch& batch, std::span<const float> errors);
   void Draw(int updates);
+  Status LoadSteps(const StateReader& reader);
 
   const ReplaySettings settings_;
   MappedBlock block_;
-  Kept kept_;
+  KeptSteps kept_;
   WindowCopy copy_;
   RateLimiter limiter_;
+  std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none
   TrainingBatch samples_;
   std::vector<std::uint64_t> sampled_rows_;   ///< of the slots of samples_
   std::vector<float> weights_;                ///< of a minibatch

@@ -62,7 +62,7 @@ std::uint64_t Sampler::DrawAny() {
     return std::uint64_t{random_.UniformInt(static_cast<std::uint32_t>(count))};
   };
   if (!sequences_) return rows_->first_row() + below(rows_->size());
-  return rows_->At(rows_->first_chunk() + below(rows_->chunks())).first_row;
+  return rows_->At(rows_->chunks().first() + below(rows_->chunks().size())).first_row;
 }
 
 std::uint64_t Sampler::DrawEven() {
@@ -85,6 +85,24 @@ Status Sampler::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(reader.Words("random", saved));
   if (priorities_) MURMURATE_RETURN_IF_ERROR(priorities_->Load(reader));
   random_.GoOnFrom(saved);
+  return {};
+}
+
+void Sampler::SavePriorities(const StateWriter& writer) const {
+  if (!priorities_) return;
+  std::vector<float> all;
+  all.reserve(rows_->size());
+  for (std::uint64_t row = rows_->first_row(); row < rows_->end_row(); ++row)
+    all.push_back(priorities_->Own(rows_->ring().Place(row)));
+  writer.Floats("priorities", all);
+}
+
+Status Sampler::LoadPriorities(const StateReader& reader) {
+  if (!priorities_) return {};
+  std::vector<float> all(rows_->size());
+  MURMURATE_RETURN_IF_ERROR(reader.Floats("priorities", all));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    priorities_->Restore(rows_->ring().Place(rows_->first_row() + i), all[i]);
   return {};
 }
 

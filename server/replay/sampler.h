@@ -31,8 +31,12 @@ class Sampler {
   /// have the same chance.
   void Draw(std::span<std::uint64_t> rows, std::span<float> weights);
 
+  /// What decides the next draws from given rows.
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader);
+  /// The priorities of the rows that are kept, and back, when the same rows are kept again.
+  void SavePriorities(const StateWriter& writer) const;
+  Status LoadPriorities(const StateReader& reader);
 
  private:
   std::uint64_t DrawEven();

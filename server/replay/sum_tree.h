@@ -4,13 +4,15 @@
 //   leaves   float    [n]          16 a node
 //   sums     double   [n / 16]     8 a node, and so on up to the one that is the total
 //
-// A changed leaf sums the nodes above it anew from what is below them, in a fixed order. A sum is
-// thus a function of the leaves alone: nothing drifts, and no rebuild is needed.
+// The nodes above changed leaves are summed anew, from what is below them and in a fixed order, before
+// the sums are read: each once, however many leaves below it have changed. A sum is thus a function
+// of the leaves alone: nothing drifts, and no rebuild is needed.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "server/replay/mapped_block.h"
 
@@ -25,20 +27,25 @@ class SumTree {
   void Set(std::size_t leaf, float value);
   void Fill(std::size_t first, std::size_t count, float value);
 
-  double total() const { return levels_[depth_ - 1][0]; }
-  /// The leaf i with sum of those before <= mass < that sum + leaf i, as far as rounding allows:
-  /// never one that is 0, unless all are. 0 <= mass < total().
-  std::size_t Find(double mass) const;
+  double total();
+  /// Finds for each mass the leaf i with sum of those before <= mass < that sum + leaf i, as far as
+  /// rounding allows: never one that is 0, unless all are. 0 <= mass < total(). The masses are used
+  /// up. Many at once cost less each, the least in rising order.
+  void Find(std::span<double> masses, std::span<std::size_t> leaves);
 
  private:
   static constexpr std::size_t kLeaves = 16, kNodes = 8;
 
-  void SumLeaves(std::size_t node);
-  void SumNodes(int level, std::size_t node);
+  /// Nodes that wait at most.
+  static constexpr std::size_t kMostChanged = 4096;
+
+  void NoteChange(std::size_t node);
+  void Sum();
 
   std::span<float> leaves_;
   std::array<std::span<double>, 12> levels_;
   int depth_ = 0;
+  std::vector<std::size_t> changed_;  ///< nodes of the lowest level, to be summed
 };
 
 }  // namespace murmurate

@@ -54,6 +54,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/learn",
        {"server/schema", "server/parameters", "server/network", "server/experience",
         "shared/weights"}},
+      {"server/replay", {"server/metrics", "server/experience", "server/data", "shared/model"}},
       {"server/device", {"server/learn", "server/compute/device"}},
       {"server/operate",
        {"server/metrics", "server/schema", "server/experience", "shared/model", "shared/transport",
@@ -76,7 +77,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
 const Rooms& NoSockets() {
   static const Rooms kRooms = {"shared/model",      "shared/trajectory", "shared/compute",
                                "shared/inference",  "server/compute",    "server/network",
-                               "server/experience", "server/learn"};
+                               "server/experience", "server/replay",     "server/learn"};
   return kRooms;
 }
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "server/ingest/offered_model.h"
 #include "shared/core/clock.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/experience/sample_trajectory.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,19 +13,21 @@
 
 namespace murmurate {
 
-/// Two numbers to see, four frames of them stacked, two choices with a mask, a state of two numbers.
-inline ModelSpec PlayedSpec() {
+/// `width` numbers to see, four frames of them stacked, two choices with a mask, a state of two numbers.
+inline ModelSpec PlayedSpec(int width) {
   auto spec = ModelSpec::Parse(
-      "murmurate-model 1\nobservation.x float32 2\naction discrete 2\ninput x stack "
-      "4\nflatten\ntrunk\n"
-      "gru 2\nseparate_value 0\nnormalize_observation 0\n");
+      "murmurate-model 1\nobservation.x float32 " + std::to_string(width) +
+      "\naction discrete 2\ninput x stack 4\nflatten\ntrunk\ngru 2\nseparate_value 0\n"
+      "normalize_observation 0\n");
   MURMURATE_CHECK(spec.ok(), spec.status().message().c_str());
   return *std::move(spec);
 }
-inline TrajectoryLayout PlayedLayout(int length) { return TrajectoryLayout(PlayedSpec(), length); }
+inline TrajectoryLayout PlayedLayout(int length, int width = 2) {
+  return TrajectoryLayout(PlayedSpec(width), length);
+}
 
 struct PlayedStep {
-  float seen = 0, reward = 0, final = 0;  ///< an observation is {seen, -seen}
+  float seen = 0, reward = 0, final = 0;  ///< an observation is {seen, -seen, 0, ...}
   std::uint8_t flags = 0;
   int chain = 0;  ///< another number after steps that were never sent
   bool begins_chunk = false;
@@ -54,7 +57,8 @@ struct PlayedTrajectory {
 
 class PlayedAgent {
  public:
-  explicit PlayedAgent(std::uint32_t agent) : agent_(agent) {}
+  explicit PlayedAgent(std::uint32_t agent, int width = 2)
+      : agent_(agent), width_(static_cast<std::size_t>(width)) {}
 
   /// Plays and sends a step for each character: '.' goes on, 'x' terminates, 't' truncates the
   /// episode.
@@ -90,6 +94,8 @@ class PlayedAgent {
   float SeenAt(std::size_t step) const {
     return 1000.0f * static_cast<float>(agent_) + static_cast<float>(step) + 1.0f;
   }
+  /// Whether the second choice is allowed.
+  static std::uint8_t MaskAt(std::size_t step) { return step % 2 == 1 || step % 3 == 0; }
   static float StateAt(std::size_t step) { return 0.5f + static_cast<float>(step); }
   /// What was seen so many steps before one, in its episode; else 0.
   float Before(std::size_t step, int age) const {
@@ -104,8 +110,10 @@ class PlayedAgent {
   static constexpr std::uint8_t kEnd = kTerminatedFlag | kTruncatedFlag;
 
  private:
-  static void Append(float seen, std::vector<float>* rows) {
-    rows->insert(rows->end(), {seen, -seen});
+  void Append(float seen, std::vector<float>* rows) const {
+    rows->resize(rows->size() + width_);
+    rows->end()[-static_cast<std::ptrdiff_t>(width_)] = seen;
+    rows->end()[1 - static_cast<std::ptrdiff_t>(width_)] = -seen;
   }
   void Step(char kind) {
     const std::size_t step = life_.size();
@@ -119,7 +127,7 @@ class PlayedAgent {
     }
     begins_ = kind != '.';
   }
-  void Send(std::size_t step, PlayedTrajectory* sent) {
+  void Send(std::size_t step, PlayedTrajectory* sent) const {
     const PlayedStep& played = life_[step];
     Append(played.seen, &sent->observation);
     if ((played.flags & kTruncatedFlag) != 0) Append(played.final, &sent->finals);
@@ -127,11 +135,11 @@ class PlayedAgent {
     sent->log_prob.push_back(-0.001f * static_cast<float>(step));
     sent->reward.push_back(played.reward);
     sent->flags.push_back(played.flags);
-    sent->mask.insert(sent->mask.end(),
-                      {std::uint8_t{1}, static_cast<std::uint8_t>(step % 3 == 0)});
+    sent->mask.insert(sent->mask.end(), {std::uint8_t{1}, MaskAt(step)});
   }
 
   const std::uint32_t agent_;
+  const std::size_t width_;
   std::vector<PlayedStep> life_;
   bool begins_ = true;
   int chain_ = 0;

@@ -36,7 +36,7 @@ class Made {
 };
 
 /// How often each of 100 places is drawn.
-std::vector<int> Drawn(const Priorities& priorities, int draws, std::uint64_t seed) {
+std::vector<int> Drawn(Priorities& priorities, int draws, std::uint64_t seed) {
   std::vector<int> counts(100);
   Random random(seed);
   std::vector<std::size_t> places(10);

@@ -10,7 +10,12 @@
 namespace murmurate {
 namespace {
 
-constexpr std::uint32_t kAgents = 5;
+struct Play {
+  int length = 8;  ///< T
+  std::uint32_t agents = 5;
+  int rounds = 1500;
+  int width = 2;  ///< of an observation
+};
 
 std::string RandomSteps(int most, int finals, Random* random) {
   std::string steps(1 + random->UniformInt(static_cast<std::uint32_t>(most)), '.');
@@ -29,44 +34,58 @@ void Rest(PlayedAgent* agent, Random* random) {
     agent->GiveUp();
 }
 
-void PlayAndCompare(const ReplaySettings& settings, int length) {
-  const TrajectoryLayout layout = PlayedLayout(length);
+/// The most steps that were kept in the second half.
+std::uint64_t PlayAndCompare(const ReplaySettings& settings, const Play& play) {
+  const TrajectoryLayout layout = PlayedLayout(play.length, play.width);
   TestReplay replay(settings, layout);
   Random random(settings.capacity);
   std::vector<PlayedAgent> agents;
-  for (std::uint32_t i = 0; i < kAgents; ++i) agents.emplace_back(i);
+  for (std::uint32_t i = 0; i < play.agents; ++i) agents.emplace_back(i, play.width);
   TrainingBatch batch(replay.batch_layout, 1);
-  std::uint64_t samples = 0;
-  for (int round = 0; round < 1500 && !::testing::Test::HasFailure(); ++round) {
-    PlayedAgent& agent = agents[random.UniformInt(kAgents)];
+  std::uint64_t samples = 0, kept = 0;
+  for (int round = 0; round < play.rounds && !::testing::Test::HasFailure(); ++round) {
+    PlayedAgent& agent = agents[random.UniformInt(play.agents)];
     Rest(&agent, &random);
-    replay.Insert(agent.Play(RandomSteps(length, layout.max_finals, &random)).View());
-    ASSERT_LE(replay.rows.size(), settings.capacity);
+    replay.Insert(agent.Play(RandomSteps(play.length, layout.max_finals, &random)).View());
+    EXPECT_LE(replay.rows.size(), settings.capacity);
+    if (round > play.rounds / 2) kept = std::max(kept, replay.rows.size());
     std::uint64_t closed = 0;
     for (std::uint64_t row = replay.rows.first_row(); row < replay.rows.end_row(); ++row) {
       const RowPlace place = replay.rows.PlaceOf(row);
       const Chunk& chunk = replay.rows.At(place.chunk);
       const std::size_t step = chunk.first_step + static_cast<std::size_t>(place.step);
       const PlayedAgent& of = agents[chunk.agent];
-      ASSERT_EQ(replay.windows.IsClosed(row), IsClosed(of, step, replay.form))
+      EXPECT_EQ(replay.windows.IsClosed(row), IsClosed(of, step, replay.form))
           << "agent " << chunk.agent << " step " << step << " round " << round;
       closed += replay.windows.IsClosed(row);
       if (!replay.windows.IsClosed(row) || row % 7 != static_cast<unsigned>(round % 7)) continue;
       batch.Clear();
       replay.copy.Add(row, 0.75f, &batch);
-      ASSERT_EQ(batch.trajectories[0].first_step, step);
+      EXPECT_EQ(batch.trajectories[0].first_step, step);
       ExpectSample(batch, 0, of, replay.form, 0.75f);
       ++samples;
     }
-    ASSERT_EQ(replay.windows.closed(), closed);
+    EXPECT_EQ(replay.windows.closed(), closed);
   }
-  EXPECT_GT(samples, 1500u);
+  EXPECT_GT(samples, static_cast<std::uint64_t>(play.rounds));
+  return kept;
 }
 
-TEST(RandomPlay, OneStepWindows) { PlayAndCompare({.capacity = 37, .window = 1}, 8); }
-TEST(RandomPlay, WindowsOfThree) { PlayAndCompare({.capacity = 61, .window = 3}, 8); }
-TEST(RandomPlay, WindowsLongerThanChunks) { PlayAndCompare({.capacity = 90, .window = 11}, 4); }
-TEST(RandomPlay, Sequences) { PlayAndCompare({.capacity = 120, .sequence = 16}, 8); }
+TEST(RandomPlay, OneStepWindows) { PlayAndCompare({.capacity = 37, .window = 1}, {}); }
+TEST(RandomPlay, WindowsOfThree) {
+  EXPECT_GT(PlayAndCompare({.capacity = 61, .window = 3}, {}), 59u);
+}
+TEST(RandomPlay, WindowsLongerThanChunks) {
+  PlayAndCompare({.capacity = 90, .window = 11}, {.length = 4});
+}
+TEST(RandomPlay, Sequences) { PlayAndCompare({.capacity = 120, .sequence = 16}, {}); }
+
+/// Rows of 400 KB: of 30 agents, 13 chains have room for the frames before them.
+TEST(RandomPlay, OldChunksGoWhenThereIsNoRoomBesideTheRing) {
+  EXPECT_LT(PlayAndCompare({.capacity = 80, .window = 2},
+                           {.length = 4, .agents = 30, .rounds = 120, .width = 100'000}),
+            60u);
+}
 
 }  // namespace
 }  // namespace murmurate

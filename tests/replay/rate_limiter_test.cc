@@ -92,16 +92,18 @@ TEST(RateLimiter, WhatIsGivenBackIsDueAgain) {
 TEST(RateLimiter, ARunThatGoesOnCollectsAnewAndMakesAllUpdates) {
   RateLimiter limiter(Settings(1, 10, 8, 50));
   limiter.Inserted(50 + 37);
-  limiter.Given(limiter.UpdatesDue());
+  limiter.Given(2);
   SavedState saved;
   limiter.Save(StateWriter(&saved, "store"));
   RateLimiter resumed(Settings(1, 10, 8, 50));
-  ASSERT_TRUE(resumed.Load(StateReader(saved, "store")).ok());
-  EXPECT_EQ(resumed.due(), 7.0);
+  ASSERT_TRUE(resumed.Load(StateReader(saved, "store"), false).ok());
+  EXPECT_EQ(resumed.due(), 17.0);
   resumed.Inserted(49);
   EXPECT_EQ(resumed.UpdatesDue(), 0);
   resumed.Inserted(1 + 3);
-  EXPECT_EQ(resumed.UpdatesDue(), 1);
+  EXPECT_EQ(resumed.UpdatesDue(), 2);
+  ASSERT_TRUE(resumed.Load(StateReader(saved, "store"), true).ok());
+  EXPECT_EQ(resumed.UpdatesDue(), 1) << "its replay is filled";
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST_F(SequencesTest, RunOverEndsOfEpisodesWithAllFinals) {
 TEST_F(SequencesTest, AreShorterWhereTheChainEnds) {
   for (const char* steps : {"..", "..", ".."}) replay_.Insert(agent_.Play(steps).View());
   agent_.Lose(".");
-  EXPECT_THAT(replay_.Insert(agent_.Play("..").View()), ElementsAre(4, 2));
+  EXPECT_THAT(replay_.Insert(agent_.Play("..").View()), ElementsAre(2, 4));
   const TrainingBatch batch = replay_.Sample(4);
   EXPECT_EQ(batch.trajectories[0].steps, 2);
   EXPECT_EQ(batch.state0[0], PlayedAgent::StateAt(4));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shared/core/random.h"
+#include "tests/allocations.h"
 
 namespace murmurate {
 namespace {
@@ -18,6 +19,12 @@ struct Tree {
     const SumTree tree(leaves, measure);
     return measure.used();
   }
+  std::size_t Find(double mass) {
+    std::size_t leaf = 0;
+    tree.Find({&mass, 1}, {&leaf, 1});
+    return leaf;
+  }
+
   MappedBlock block;
   BlockCursor cursor;
   SumTree tree;
@@ -55,13 +62,25 @@ void CompareWithScan(std::size_t count, int operations) {
     ASSERT_EQ(made.tree.total(), total);
     if (total == 0) continue;
     const double mass = total * random.UniformDouble();
-    ASSERT_EQ(made.tree.Find(mass), FindByScan(leaves, mass));
+    ASSERT_EQ(made.Find(mass), FindByScan(leaves, mass));
   }
 }
 
 TEST(SumTree, AgreesWithALinearScan) {
   for (const std::size_t leaves : {1, 2, 15, 16, 17, 127, 128, 129, 1000, 1025})
     CompareWithScan(leaves, 2000);
+}
+
+TEST(SumTree, FindsManyAtOnceAsEachByItself) {
+  Tree made(5000);
+  Random random(8);
+  for (std::size_t leaf = 0; leaf < 5000; ++leaf) made.tree.Set(leaf, random.Uniform());
+  std::vector<double> masses(1000);
+  std::vector<std::size_t> leaves(1000);
+  for (double& mass : masses) mass = made.tree.total() * random.UniformDouble();
+  std::vector<double> left = masses;
+  made.tree.Find(left, leaves);
+  for (std::size_t i = 0; i < 1000; ++i) EXPECT_EQ(leaves[i], made.Find(masses[i]));
 }
 
 /// 0.1 added and taken away in floats would leave something behind.
@@ -76,6 +95,18 @@ TEST(SumTree, DoesNotDrift) {
   EXPECT_EQ(made.tree.total(), double{0.1f});
 }
 
+TEST(SumTree, ChangesTakeNoMemoryHoweverManyComeBeforeTheNextFind) {
+  Tree made(1'000'000);
+  const std::uint64_t before = AllocatedBytes();
+  double total = 0;
+  for (std::size_t leaf = 0; leaf < 1'000'000; leaf += 16) {
+    made.tree.Set(leaf, 0.5f);
+    total += 0.5;
+  }
+  EXPECT_EQ(AllocatedBytes(), before);
+  EXPECT_EQ(made.tree.total(), total);
+}
+
 TEST(SumTree, NeverFindsALeafOfZero) {
   Tree made(4000);
   Random random(6);
@@ -83,10 +114,10 @@ TEST(SumTree, NeverFindsALeafOfZero) {
     made.tree.Set(random.UniformInt(4000), std::pow(10.0f, 12.0f * random.Uniform() - 6.0f));
   const double total = made.tree.total();
   for (int i = 0; i < 100'000; ++i)
-    ASSERT_GT(made.tree.Get(made.tree.Find(total * random.UniformDouble())), 0.0f);
-  ASSERT_GT(made.tree.Get(made.tree.Find(total)), 0.0f) << "rounding may lead to the very end";
-  ASSERT_GT(made.tree.Get(made.tree.Find(std::nextafter(total, 0.0))), 0.0f);
-  ASSERT_GT(made.tree.Get(made.tree.Find(0.0)), 0.0f);
+    ASSERT_GT(made.tree.Get(made.Find(total * random.UniformDouble())), 0.0f);
+  ASSERT_GT(made.tree.Get(made.Find(total)), 0.0f) << "rounding may lead to the very end";
+  ASSERT_GT(made.tree.Get(made.Find(std::nextafter(total, 0.0))), 0.0f);
+  ASSERT_GT(made.tree.Get(made.Find(0.0)), 0.0f);
 }
 
 }  // namespace

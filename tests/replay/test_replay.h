@@ -1,12 +1,15 @@
-// TestReplay: rows, closed windows and the copy of samples, without a store around them; and what a
-// sample has to be, told from the agents' lives.
+// TestReplay: kept steps and the copy of samples, without a store around them; and what a sample has to
+// be, told from the agents' lives.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <set>
 #include <vector>
 
-#include "server/replay/closed_windows.h"
+#include "server/replay/kept_steps.h"
 #include "server/replay/window_copy.h"
 #include "tests/replay/played_agent.h"
 
@@ -16,22 +19,26 @@ class TestReplay {
  public:
   TestReplay(const ReplaySettings& settings, const TrajectoryLayout& layout)
       : form(settings),
-        block(BytesFor(settings, layout)),
-        cursor(block.bytes()),
-        rows(layout, settings.capacity, cursor),
-        windows(form, &rows),
-        copy(form, layout, &rows),
+        block_(KeptSteps::BytesFor(settings, layout)),
+        kept_(settings, layout, 1, BlockCursor(block_.bytes())),
+        rows(kept_.rows()),
+        windows(kept_.windows()),
+        sampler(kept_.sampler()),
+        copy(form, layout, &kept_.rows()),
         batch_layout(WindowCopy::BatchLayout(form, layout)) {}
 
-  /// The rows that this closes.
+  /// The rows that this closes, in order.
   std::vector<std::uint64_t> Insert(const TrajectoryView& view) {
+    const std::set<std::uint64_t> before = Closed();
+    kept_.Keep(view);
     std::vector<std::uint64_t> closed;
-    const auto visit = [&](std::uint64_t row) { closed.push_back(row); };
-    const std::uint64_t oldest = rows.first_row();
-    rows.MakeRoomFor(view);
-    windows.Evicted(oldest, rows.first_row() - oldest);
-    if (const auto ended = rows.Ends(view)) windows.Ended(*ended, visit);
-    windows.Added(rows.Insert(view), visit);
+    std::ranges::set_difference(Closed(), before, std::back_inserter(closed));
+    return closed;
+  }
+  std::set<std::uint64_t> Closed() const {
+    std::set<std::uint64_t> closed;
+    for (std::uint64_t row = rows.first_row(); row < rows.end_row(); ++row)
+      if (windows.IsClosed(row)) closed.insert(closed.end(), row);
     return closed;
   }
   /// A batch of the sample at a row.
@@ -42,19 +49,17 @@ class TestReplay {
   }
 
   const SampleForm form;
-  MappedBlock block;
-  BlockCursor cursor;
-  ReplayRows rows;
-  ClosedWindows windows;
-  WindowCopy copy;
-  const TrajectoryLayout batch_layout;
 
  private:
-  static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
-    BlockCursor measure;
-    const ReplayRows rows(layout, settings.capacity, measure);
-    return measure.used();
-  }
+  MappedBlock block_;
+  KeptSteps kept_;
+
+ public:
+  const ReplayRows& rows;
+  const ClosedWindows& windows;
+  Sampler& sampler;
+  WindowCopy copy;
+  const TrajectoryLayout batch_layout;
 };
 
 /// Whether two steps of a life are neighbours in a replay.
@@ -114,7 +119,7 @@ inline void ExpectSample(const TrainingBatch& batch, int slot, const PlayedAgent
     EXPECT_EQ(batch.log_prob[row], -0.001f * static_cast<float>(step));
     EXPECT_EQ(batch.reward[row], life[step].reward);
     EXPECT_EQ(batch.flags[row], life[step].flags);
-    EXPECT_EQ(batch.mask[2 * row + 1], step % 3 == 0);
+    EXPECT_EQ(batch.mask[2 * row + 1], PlayedAgent::MaskAt(step));
     std::vector<const std::byte*> history(4);
     batch.History(static_cast<int>(row), history);
     for (int age = 0; age < 4; ++age) {

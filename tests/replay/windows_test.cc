@@ -130,6 +130,15 @@ TEST(Eviction, OfOpenRowsLeavesNoneClosed) {
   EXPECT_THAT(replay.Insert(agent.Play("x").View()), ElementsAre(12));
 }
 
+/// Rows of 400 KB, and room for 41 beside the ring: the next observation of a chunk that goes on is
+/// in the ring.
+TEST(Eviction, OneAgentsShortestChunksFillTheRing) {
+  TestReplay replay(Windows(1, 80), PlayedLayout(4, 100'000));
+  PlayedAgent agent(0, 100'000);
+  for (int i = 0; i < 170; ++i) replay.Insert(agent.Play(i % 20 == 19 ? "t" : ".").View());
+  EXPECT_EQ(replay.rows.size(), 80u);
+}
+
 std::vector<float> FramesOf(const TrainingBatch& batch) {
   std::vector<float> frames;
   for (std::size_t i = 0; i < batch.frames0.size(); i += 2) frames.push_back(batch.frames0[i]);
