@@ -37,6 +37,15 @@ TEST(ConfigReplayTest, SacAndTd3HaveDefaultsOfTheirOwn) {
   EXPECT_EQ(td3->spec.networks.size(), 6u);
 }
 
+TEST(ConfigReplayTest, WhatARunWritesOfItselfIsRead) {
+  for (const char* name : {"sac", "td3", "dqn"}) {
+    const auto config = Load("[algorithm]\nname = \"" + std::string(name) + "\"\n");
+    ASSERT_TRUE(config.ok()) << config.status();
+    const auto again = Load(ResolvedToml(*config));
+    EXPECT_TRUE(again.ok()) << again.status();
+  }
+}
+
 TEST(ConfigReplayTest, KeysOfOthersAreRefused) {
   EXPECT_THAT(Complaint("[algorithm]\nname = \"sac\"\nepsilon = 0.2\n"),
               HasSubstr("c.toml:3: algorithm.epsilon: got 0.2, expected no such line"));
