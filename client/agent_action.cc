@@ -23,6 +23,7 @@ AgentAction::AgentAction(const ClientModel& model, const Action& default_action)
       default_action_(
           WordsOf(default_action.empty() ? Action(model.spaces.action) : default_action)),
       random_(RandomIdentity()),
+      pink_(model.head.layout().has_numbers() ? model.head.layout().words() : 0),
       words_(static_cast<std::size_t>(model.head.layout().words())),
       game_(words_.size()),
       drawn_words_(words_.size()) {}
@@ -114,9 +115,8 @@ Status AgentAction::Replace(const std::uint8_t* mask) {
 }
 
 Status AgentAction::CheckLogProbability(float log_prob) const {
-  const bool numbers = std::ranges::count(model_.head.layout().parts(),
-                                          ActionPart::Kind::kContinuous, &ActionPart::kind) > 0;
-  if (std::isfinite(log_prob) && (numbers || log_prob <= 0.0f)) return {};
+  if (std::isfinite(log_prob) && (model_.head.layout().has_numbers() || log_prob <= 0.0f))
+    return {};
   return InvalidArgument(
       "a log-probability of " + std::to_string(log_prob) + " where " +
       (std::isfinite(log_prob)

@@ -10,6 +10,7 @@
 #include "client/client_model.h"
 #include "murmurate/action.h"
 #include "murmurate/status.h"
+#include "shared/core/pink_noise.h"
 #include "shared/core/random.h"
 #include "shared/inference/action_head.h"
 
@@ -37,9 +38,14 @@ class AgentAction {
     return game_.data();
   }
   void UseHead(const ActionHead& head) { head_ = &head; }
-  void Reseed(std::uint64_t seed) { random_ = Random(seed); }
+  void Reseed(std::uint64_t seed) {
+    random_ = Random(seed);
+    pink_.Restart();
+  }
+  /// The next step begins an episode, and with it new series of pink noise.
+  void NoteFirst() { pink_.Restart(); }
   void ChooseByPolicy(const ActionHead::Row& row, const ActSettings& settings) {
-    log_prob_ = head_->Choose(row, settings, random_, words_.data());
+    log_prob_ = head_->Choose(row, settings, random_, words_.data(), &pink_);
   }
   void ChooseDefault() {
     head_->FromGame(default_action_.data(), nullptr, words_.data());
@@ -77,6 +83,7 @@ class AgentAction {
   const ActionHead* head_;                          ///< the model's, or that of what is fitted
   const std::vector<std::int32_t> default_action_;  ///< as the game gets it
   Random random_;
+  PinkNoise pink_;  ///< of each word where there are numbers
   std::vector<std::int32_t> words_;
   std::vector<std::int32_t> game_;         ///< as the game gets them
   std::vector<std::int32_t> drawn_words_;  ///< while what the game did is checked

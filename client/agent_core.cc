@@ -73,7 +73,10 @@ void AgentCore::FinishReward() {
       Leave();
     }
   }
-  if (!episode_.acted() && policy_.fitted() != nullptr) policy_.fitted()->memory->Forget();
+  if (episode_.acted()) [[likely]]
+    return;
+  if (policy_.fitted() != nullptr) policy_.fitted()->memory->Forget();
+  action_.NoteFirst();
 }
 
 void AgentCore::SwitchBuffers(AgentBuffers* buffers) {
@@ -119,7 +122,7 @@ bool AgentCore::Ensure() {
 /// recorded, a new one. False: the open one was handed over, as it cannot go on under that version.
 bool AgentCore::PlayNewest(bool record) {
   const bool greedy = episode_.mode() != PlayMode::kTrain || shared_.model()->deterministic;
-  const VersionStamp stamp = policy_.ChooseNewest(greedy);
+  const VersionStamp stamp = policy_.ChooseNewest(greedy, shared_.index());
   if (!trajectory_.open()) {
     if (record) trajectory_.Start(stamp, shared_.steps(), *policy_.fitted()->memory);
     return true;

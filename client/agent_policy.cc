@@ -15,7 +15,7 @@ void AgentPolicy::Attach(AgentBuffers* buffers) {
   hold_ = {};
 }
 
-VersionStamp AgentPolicy::ChooseNewest(bool greedy) {
+VersionStamp AgentPolicy::ChooseNewest(bool greedy, std::uint32_t agent) {
   hold_ = {};
   settings_ = {};
   VersionStamp stamp;
@@ -23,6 +23,7 @@ VersionStamp AgentPolicy::ChooseNewest(bool greedy) {
     // The policy of a file has no version.
     if (hold_.buffer->stamp.incarnation != 0) stamp = hold_.buffer->stamp;
     settings_ = hold_.buffer->act;
+    settings_.epsilon = EpsilonOf(settings_, agent);
     PolicySet::Unpin(&pin_);
   }
   pin_.playing.store(hold_.buffer, std::memory_order_relaxed);

@@ -42,7 +42,8 @@ class AgentPolicy {
   }
 
   /// Chooses the newest version, or none while there is none, and plays with it until Stop.
-  VersionStamp ChooseNewest(bool greedy);
+  /// `agent`: its learner-wide index, by which it has its epsilon of a ladder.
+  VersionStamp ChooseNewest(bool greedy, std::uint32_t agent);
   /// What was chosen (or no version at all) is what the next step is played with.
   bool playing() const { return playing_; }
   /// A version was chosen, and there is a newer one.

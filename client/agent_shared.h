@@ -24,6 +24,8 @@ class AgentShared {
 
   // mmr-client, or before the agent is given away.
   void Fit(std::unique_ptr<AgentBuffers> buffers);
+  /// The learner-wide index; 0 before the learner has said one.
+  void SetIndex(std::uint32_t index) { index_.store(index, std::memory_order_relaxed); }
   /// visit(ring) of every ring the agent was ever given, the present one last, until it says true;
   /// returns true when it did.
   template <typename Visit>
@@ -42,6 +44,7 @@ class AgentShared {
   // Any thread.
   const std::shared_ptr<ClientModel>& model() const { return model_; }
   std::uint32_t number() const { return number_; }
+  std::uint32_t index() const { return index_.load(std::memory_order_relaxed); }
   AgentBuffers* buffers() const { return buffers_.load(std::memory_order_acquire); }
   const AgentCounts& counts() const { return counts_; }
   const AgentTroubles& troubles() const { return troubles_; }
@@ -63,6 +66,7 @@ class AgentShared {
   AgentCounts counts_;
   AgentTroubles troubles_;
   std::atomic<AgentBuffers*> buffers_{nullptr};
+  std::atomic<std::uint32_t> index_{0};
   std::atomic<bool> closed_{false};
 
   mutable std::mutex all_buffers_mutex_;  ///< mmr-client's side only

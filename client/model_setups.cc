@@ -88,7 +88,7 @@ void ModelSetups::SetUp(const RegisteredModel& entry, std::size_t index, const M
   SubscribeWeights(entry, welcome, hello_ok, policies, setup);
 }
 
-/// Blocks and scratch memory for every agent that has none of this shape yet.
+/// Every agent's index; blocks and scratch memory for each that has none of this shape yet.
 void ModelSetups::FitAgents(const RegisteredModel& entry, const wire::HelloOkModel& welcome,
                             std::size_t index) {
   const int length = static_cast<int>(welcome.trajectory_length);
@@ -96,15 +96,18 @@ void ModelSetups::FitAgents(const RegisteredModel& entry, const wire::HelloOkMod
   const std::vector<std::uint32_t>& listed = introduced_[index].agents;  // ascending
   std::vector<std::pair<AgentCore*, std::size_t>> bare;                  // and its place in HELLO
   for (const auto& agent : entry.agents) {
+    const auto found = std::lower_bound(listed.begin(), listed.end(), agent->shared().number());
+    // Who came after this HELLO is in another, which is on its way.
+    if (found == listed.end() || *found != agent->shared().number()) continue;
+    const std::size_t place = static_cast<std::size_t>(found - listed.begin());
+    if (place < welcome.agent_indices.size())
+      agent->shared().SetIndex(welcome.agent_indices[place]);
     const AgentBuffers* current = agent->shared().buffers();
     if (current != nullptr && current->policies == shape->policies && current->ring != nullptr &&
         current->ring->layout().length == length) {
       continue;
     }
-    const auto found = std::lower_bound(listed.begin(), listed.end(), agent->shared().number());
-    // Who came after this HELLO is in another, which is on its way.
-    if (found == listed.end() || *found != agent->shared().number()) continue;
-    bare.emplace_back(agent.get(), static_cast<std::size_t>(found - listed.begin()));
+    bare.emplace_back(agent.get(), place);
   }
   if (bare.empty()) return;
   const std::shared_ptr<BlockPool>& pool = PoolFor(index, shape->policies->spec(), length);

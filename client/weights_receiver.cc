@@ -17,7 +17,10 @@ constexpr int kPauseUs = 400;
 /// One model's subscription, and the sink of what comes by it. Its pieces go into the model's next
 /// buffer; another subscription may have begun in that one before, so each begins for itself.
 struct WeightsReceiver::Source : WeightSink {
-  explicit Source(WeightsReceiver& its_receiver) : receiver(its_receiver) {}
+  Source(WeightsReceiver& its_receiver, std::shared_ptr<PolicySet> its_policies)
+      : receiver(its_receiver),
+        policies(std::move(its_policies)),
+        layout(policies->spec().spaces.action, policies->spec().continuous) {}
 
   bool ReceiveNewer() {
     published = false;
@@ -42,7 +45,8 @@ struct WeightsReceiver::Source : WeightSink {
 
   WeightsReceiver& receiver;
   std::shared_ptr<ClientModel> model;
-  std::shared_ptr<PolicySet> policies;
+  const std::shared_ptr<PolicySet> policies;
+  const ActionLayout layout;
   std::shared_ptr<WeightSubscriber> subscriber;
   VersionStamp known;
   bool begun = false, published = false;
@@ -55,7 +59,7 @@ bool WeightsReceiver::Source::End(const VersionStamp& stamp, const ActSettings& 
   if (receiver.stopping_.load(std::memory_order_relaxed)) return false;  // Put took no more
   if (!std::exchange(begun, false)) return false;
   known = stamp;
-  const Status playable = CheckActSettings(model->head.layout(), act);
+  const Status playable = CheckActSettings(layout, act);
   if (!playable.ok()) {
     Refuse(playable.message());
     return true;
@@ -82,12 +86,11 @@ void WeightsReceiver::Source::Refuse(const std::string& reason) {
 void WeightsReceiver::Subscribe(std::shared_ptr<ClientModel> model,
                                 std::shared_ptr<PolicySet> policies,
                                 std::shared_ptr<WeightSubscriber> subscriber) {
-  auto source = std::make_shared<Source>(*this);
-  source->known = policies->stamp();
+  auto source = std::make_shared<Source>(*this, std::move(policies));
+  source->known = source->policies->stamp();
   if (model->weights.unplayable() != 0)
     model->weights.SetUnplayable(0, "");  // that was another learner's
   source->model = std::move(model);
-  source->policies = std::move(policies);
   source->subscriber = std::move(subscriber);
   {
     std::lock_guard lock(mutex_);

@@ -91,4 +91,37 @@ Status CheckRefusals(const Config& config, const std::string& model) {
   return {};
 }
 
+Status CheckReplay(const Config& config, const std::string& model) {
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  const SectionView keys = ReplayKeys().View(config.entries(), model);
+  if (!kind.replays) {
+    if (KindFor(config.entries(), "").replays) return {};
+    const std::string why = kind.name + " learns from no replay; take it out, or write name = \"" +
+                            FirstAlgorithm(&AlgorithmKind::replays).name + "\" in [algorithm]";
+    for (const ConfigRule& rule : ReplayKeys().rules())
+      if (keys.Given(rule.key)) return keys.Superfluous(rule.key, why);
+    return AlgorithmKeys()
+        .View(config.entries(), model)
+        .NoneOf({"n_step", "epsilon", "double_q", "target_every", "target_part", "policy_every",
+                 "initial_temperature", "target_entropy", "noise", "noise_color", "target_noise",
+                 "target_noise_clip"},
+                why);
+  }
+  const AlgorithmSettings settings = AlgorithmFor(config, model);
+  const ParametersSettings parameters = config.parameters();
+  const bool shares = parameters.shared() || parameters.hogwild() ||
+                      !parameters.collective.empty() || config.run().learners > 1;
+  if (shares && settings.policy.every > 1)
+    return AlgorithmKeys()
+        .View(config.entries(), model)
+        .Refuse("policy_every",
+                "1, because learners that share a model step all of its networks at once; write "
+                "policy_every = 1, or train with one learner");
+  const ReplaySettings& replay = settings.replay;
+  if (replay.learning_starts > replay.capacity)
+    return keys.Refuse("learning_starts", "at most capacity (" + std::to_string(replay.capacity) +
+                                              "), or learning never starts");
+  return {};
+}
+
 }  // namespace murmurate

@@ -18,6 +18,8 @@ Status CheckSettings(const Config& config);
 Status CheckModels(const Config& config);
 /// Checks [algorithm] of a model for keys that its algorithm refuses.
 Status CheckRefusals(const Config& config, const std::string& model);
+/// Keys of algorithms that learn from a replay, beside one that does not; and a replay too small.
+Status CheckReplay(const Config& config, const std::string& model);
 /// Checks [optimizer] of a model for keys that only another optimizer has.
 Status CheckOptimizer(const Config& config, const std::string& model);
 /// Checks in [algorithm] of a model what becomes of late play.

@@ -27,7 +27,7 @@ std::vector<ConfigRule> RulesOf(const Sections&... sections) {
 const ConfigSchema& Schema() {
   static const ConfigSchema kSchema{
       RulesOf(RunKeys(), EnvironmentKeys(), ServerKeys(), ModelKeys(), AlgorithmKeys(),
-              AssemblyKeys(), OptimizerKeys(), ParametersKeys(), ClusterKeys(), CheckpointKeys(),
+              AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(), CheckpointKeys(),
               EvaluationKeys(), DataKeys(), RecordKeys()),
       RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule()};
   return kSchema;

@@ -30,7 +30,8 @@ std::vector<OwnSection> SectionsOf(const std::string& model) {
   const std::string title = "model." + TomlKey(model), prefix = "model." + model + '.';
   return {{title, prefix, "model"},
           {title + ".algorithm", prefix + "algorithm.", "algorithm"},
-          {title + ".optimizer", prefix + "optimizer.", "optimizer"}};
+          {title + ".optimizer", prefix + "optimizer.", "optimizer"},
+          {title + ".replay", prefix + "replay.", "replay"}};
 }
 
 }  // namespace

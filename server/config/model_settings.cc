@@ -187,8 +187,10 @@ ModelConfig WordsFor(const Config& config, const std::string& model) {
 AlgorithmSettings AlgorithmFor(const Config& config, const std::string& model) {
   AlgorithmSettings settings = config.Read(AlgorithmKeys(), model);
   OptimizerKeys().ReadInto(OptimizerKeys().View(config.entries(), model), &settings);
+  ReplayKeys().ReadInto(ReplayKeys().View(config.entries(), model), &settings);
   if (!settings.kind->clips_ratio) settings.clip = AlgorithmSettings().clip;
-  for (Schedule* schedule : {&settings.clip, &settings.entropy, &settings.learning_rate})
+  for (Schedule* schedule :
+       {&settings.clip, &settings.entropy, &settings.learning_rate, &settings.policy.epsilon})
     if (schedule->over_the_budget) schedule->steps = config.run().steps.value_or(0);
   const SectionView view = AlgorithmKeys().View(config.entries(), model);
   if (!As<double>(view["reward_clip"].value))
@@ -229,6 +231,8 @@ Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
   if (!spec.ok()) return InvalidArgument(Blame(config, model, spaces) + spec.status().message());
   MURMURATE_RETURN_IF_ERROR(CheckDeviation(config, model, *spec));
   MURMURATE_RETURN_IF_ERROR(CheckPrivileged(config, model, spaces));
+  spec = KindFor(config.entries(), model).networks(*std::move(spec));
+  if (!spec.ok()) return InvalidArgument("model " + model + ": " + spec.status().message());
   const ParametersSettings parameters = config.parameters();
   ModelSettings settings;
   AssemblyKeys().ReadInto(AssemblyKeys().View(config.entries(), model), &settings);

@@ -73,7 +73,7 @@ TrainingUpdate ToUpdate(const std::string& model, ExperienceChannel& channel,
                         .held_out = report.held_out,
                         .episodes = report.episodes};
   MeasureWaits(channel, &update);
-  MeasureLearning(report, &update.metrics);
+  if (!report.counted_only) MeasureLearning(report, &update.metrics);
   MeasureExchanges(report.exchange, &update.metrics);
   update.metrics.Set(kDroppedSteps, static_cast<double>(channel.dropped_steps.load()));
   update.metrics.Set(

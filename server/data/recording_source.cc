@@ -95,6 +95,11 @@ Status RecordingSource::PrepareFor(const ModelSpec& model, int length) {
                            (model.continuous.squashed ? "true" : "false") +
                            ", but the actions in " + folder_ +
                            " were recorded by a model for which it was the other; take its value");
+  if (model.continuous.deterministic != spec_.continuous.deterministic)
+    return InvalidArgument(folder_ + ": the actions in it were recorded by a model whose policy " +
+                           (spec_.continuous.deterministic ? "was" : "was not") +
+                           " deterministic, in other units than this model's; give a recording of "
+                           "the same kind of algorithm");
   if (model.previous != spec_.previous)
     return InvalidArgument("model.previous_action and model.previous_reward: got " +
                            FlagsOf(model.previous) + ", but " + folder_ +

@@ -36,6 +36,7 @@ HeadColumn ColumnOf(const ActionColumn& column) {
 
 DeviceHead::DeviceHead(const ModelSpec& spec, DeviceMemory* memory) {
   const ActionLayout layout(spec.spaces.action, spec.continuous);
+  MURMURATE_CHECK(!spec.continuous.deterministic, "a deterministic policy has no distribution");
   for (const ActionColumn& column : ActionColumns(layout)) columns_.push_back(ColumnOf(column));
   shape_ = {.columns = nullptr,
             .column_count = static_cast<int>(columns_.size()),

@@ -28,6 +28,7 @@ Result<wire::SessionModel> ForSession(const std::string& name, const OfferedMode
   model.welcome.evaluation_share = offered.evaluation_share;
   model.welcome.segment = shm ? offered.segment : "";
   model.features = wire::kNamedNetworks;
+  if (channel.spec.continuous.deterministic) model.features |= wire::kDeterministic;
   model.block_bytes = channel.layout.block_bytes;
   model.outstanding_limit = offered.batches_ahead * channel.batch_trajectories;
   model.batch_trajectories = channel.batch_trajectories;

@@ -24,6 +24,7 @@
 #include "server/learn/batch_plan.h"
 #include "server/learn/learn_report.h"
 #include "server/learn/loss_form.h"
+#include "server/learn/planner.h"
 #include "shared/model/act_settings.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/parameter_layout.h"
@@ -81,6 +82,10 @@ struct KeyDefault {
 
 struct AlgorithmKind;
 
+/// A BatchPlanner (batch_planner.h).
+std::unique_ptr<Planner> MakeBatchPlanner(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                          std::uint64_t seed);
+
 /// A line of [algorithm] that an algorithm refuses.
 struct KeyRefusal {
   std::string key;
@@ -111,6 +116,9 @@ struct AlgorithmKind {
   /// Its experience is play of the policy that learns: rewards count, and so does their age. Else
   /// what was done is what is right: files may hold it, and no version is too old.
   bool own_play = true;
+  /// What was played is kept and learned from many times, by whatever policy it was played: no
+  /// version is too old. Its store gives batches of Samples::kReplayed.
+  bool replays = false;
   /// It needs the network that gives a value.
   bool values = true;
   /// Prepare goes forward over every row; where the plan allows, Gradient uses that pass.
@@ -124,11 +132,17 @@ struct AlgorithmKind {
   std::vector<KeyRefusal> refusals = {};
   std::vector<AlgorithmMetric> metrics = {};
 
+  /// The networks that it learns, made of a policy and its value; the status says what it does not
+  /// learn.
+  Result<ModelSpec> (*networks)(ModelSpec policy_and_value) =
+      [](ModelSpec spec) -> Result<ModelSpec> { return spec; };
   /// The way that agents choose at that time, which travels with each version.
   ActSettings (*act)(const AlgorithmSettings& settings, std::uint64_t learned_steps) =
       [](const AlgorithmSettings&, std::uint64_t) { return ActSettings{}; };
   std::unique_ptr<Algorithm> (*make)(const ModelSpec& spec,
                                      const AlgorithmSettings& settings) = nullptr;
+  std::unique_ptr<Planner> (*make_planner)(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                           std::uint64_t seed) = MakeBatchPlanner;
   /// What `make` gives gradients of, for a device that computes them itself; null: it trains on the
   /// processor only.
   LossForm (*loss)(const AlgorithmSettings& settings) = nullptr;

@@ -79,7 +79,54 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
         Example("0.01"), Range(0, 1000)},
        {"burn_in", &S::burn_in,
         "recurrent models: first steps of a trajectory that only warm its state", Example("8"),
-        Range(0, 65535)}});
+        Range(0, 65535)},
+       {"n_step", &S::n_step, "replays: steps of a return before a value stands for the rest",
+        Range(1, 1000)},
+       {"epsilon", In(&S::policy, &ReplayPolicy::epsilon),
+        "replays: share of steps that are chosen at random",
+        Default(ConfigSchedule{1.0, 0.05, 10'000}), Range(0, 1)},
+       {"double_q", &S::double_q, "replays: the best next action is the policy's own choice"},
+       {"target_every", &S::target_every, "replays: updates after which target networks move",
+        Range(1, 1 << 30)},
+       {"target_part", &S::target_part,
+        "replays: how far they move towards what they follow; 1: all the way", Range(kTiny, 1)},
+       {"policy_every", In(&S::policy, &ReplayPolicy::every),
+        "replays: updates of the values for each of the policy", Range(1, 1000)},
+       {"initial_temperature", In(&S::policy, &ReplayPolicy::initial_temperature),
+        "replays: first weight of the entropy, tuned from then on", Range(kTiny, 1e6)},
+       {"target_entropy", In(&S::policy, &ReplayPolicy::target_entropy),
+        "replays: what that keeps the policy's entropy near, in nats; usual: -1 for each "
+        "number, 0.98 log of the choices",
+        Example("-1.0"), Range(-1e6, 1e6)},
+       {"noise", In(&S::policy, &ReplayPolicy::noise),
+        "replays: of a policy without a distribution, deviation of what is added to actions, 1 "
+        "being half their box",
+        Range(0, 10)},
+       {"noise_color", In(&S::policy, &ReplayPolicy::noise_color),
+        "replays: what agents draw numbers with; pink lasts, for games where a push must"},
+       {"target_noise", In(&S::policy, &ReplayPolicy::target_noise),
+        "replays: the same, of the next actions in value targets", Range(0, 10)},
+       {"target_noise_clip", In(&S::policy, &ReplayPolicy::target_noise_clip),
+        "replays: where that is cut", Range(0, 10)}});
+  return kKeys;
+}
+
+const Keys<AlgorithmSettings>& ReplayKeys() {
+  using namespace keys;
+  using S = AlgorithmSettings;
+  using R = ReplaySettings;
+  static const Keys<S> kKeys(
+      "replay",
+      {{"capacity", In(&S::replay, &R::capacity), "steps that are kept", Range(1, 1e12)},
+       {"minibatch", In(&S::replay, &R::minibatch), "steps of an update", Range(1, 1 << 20)},
+       {"samples_per_insert", In(&S::replay, &R::samples_per_insert),
+        "times that a step is learned from, on average", Range(kTiny, 1e6)},
+       {"learning_starts", In(&S::replay, &R::learning_starts),
+        "steps that are there before the first update", Range(1, 1e12)},
+       {"priority_exponent", In(&S::replay, &R::priority_exponent),
+        "steps are drawn by their error to this power; 0: all alike", Example("0.6"), Range(0, 10)},
+       {"importance_exponent", In(&S::replay, &R::importance_exponent),
+        "how far weights make up for that; 1: wholly", Range(0, 1)}});
   return kKeys;
 }
 

@@ -1,4 +1,4 @@
-// [algorithm] and [optimizer]: what a config says of how a model learns. What it says of how
+// [algorithm], [optimizer] and [replay]: what a config says of how a model learns. What it says of how
 // batches come together is in server/ingest/ingest_settings.h.
 #pragma once
 
@@ -15,6 +15,12 @@ constexpr std::span<const EnumName<StalenessPolicy>> NamesOf(StalenessPolicy) {
   return kStalenessNames;
 }
 
+inline constexpr EnumName<ActSettings::Noise> kNoiseNames[] = {
+    {ActSettings::Noise::kWhite, "white"}, {ActSettings::Noise::kPink, "pink"}};
+constexpr std::span<const EnumName<ActSettings::Noise>> NamesOf(ActSettings::Noise) {
+  return kNoiseNames;
+}
+
 /// A number, or a schedule; of one without steps `over_the_budget` is set and `steps` 0.
 template <>
 struct ConfigType<Schedule> {
@@ -25,5 +31,6 @@ struct ConfigType<Schedule> {
 
 const Keys<AlgorithmSettings>& AlgorithmKeys();
 const Keys<AlgorithmSettings>& OptimizerKeys();
+const Keys<AlgorithmSettings>& ReplayKeys();
 
 }  // namespace murmurate

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "server/experience/batch_shape.h"
 #include "server/parameters/optimizer.h"
+#include "server/replay/replay_settings.h"
+#include "shared/model/act_settings.h"
 
 namespace murmurate {
 
@@ -33,6 +36,19 @@ enum class StalenessPolicy : std::uint8_t {
   kDrop,    ///< returns as if it were fresh (plain lambda returns)
   /// Returns as kDrop, and none is wanted: actors wait for the version that they play under.
   kBlock,
+};
+
+/// How an algorithm that learns from a replay plays, and what its policy learns by.
+struct ReplayPolicy {
+  Schedule epsilon = 0.05;  ///< of steps that are chosen at random instead of as the best
+  double noise = 0.1;  ///< deviation of what is added to one action's numbers, 1 being half the box
+  ActSettings::Noise noise_color = ActSettings::Noise::kWhite;  ///< what numbers are drawn with
+  int every = 1;                     ///< updates of the values for each of the policy
+  double initial_temperature = 1.0;  ///< weight of the entropy, which is tuned from then on
+  /// The entropy that the temperature brings about; unset: temperature.h.
+  std::optional<double> target_entropy = {};
+  /// Deviation and bound of what is added to the next action, 1 being half the box.
+  double target_noise = 0.2, target_noise_clip = 0.5;
 };
 
 struct AlgorithmSettings {
@@ -70,6 +86,13 @@ struct AlgorithmSettings {
   /// The approx_kl of each batch that the learning rate is to bring about (rate_by_kl.h); 0: it is
   /// as scheduled. A config that sets no rate has 0.01.
   double adaptive_kl = 0.0;
+  // Algorithms that learn from a replay:
+  ReplaySettings replay = {};
+  ReplayPolicy policy = {};
+  int n_step = 3;            ///< steps of a return before a value stands for the rest
+  bool double_q = true;      ///< the best next action is the policy's own choice
+  int target_every = 250;    ///< updates after which targets move
+  double target_part = 1.0;  ///< how far: 1 copies
   /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides
   /// the rounding.
   int threads = 1;

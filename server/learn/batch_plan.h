@@ -25,6 +25,10 @@ struct BatchPlan {
   /// that the batch began with (approx_kl); of one_pass, the step is shortened to it, where this
   /// learner alone steps the parameters. 0: never.
   double most_kl = 0;
+  /// Of PlannedUpdate::moves_targets: how far they go, 1 being all the way.
+  float target_part = 1;
+  /// The seed of what an algorithm draws in the batch: update i of Random(DeriveSeed(seed, i)).
+  std::uint64_t seed = 0;
   bool scores = false;  ///< the first pass is scored instead of learned from
 
   std::vector<int> slots;           ///< trajectories, in order of (agent, first step)

@@ -59,6 +59,11 @@ const BatchPlan& BatchPlanner::Plan(const TrainingBatch& batch, const Rates& rat
   return plan_;
 }
 
+std::unique_ptr<Planner> MakeBatchPlanner(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                          std::uint64_t seed) {
+  return std::make_unique<BatchPlanner>(spec, settings, seed);
+}
+
 void BatchPlanner::OrderRows(const TrainingBatch& batch) {
   OrderSlots(batch, &plan_.slots);
   plan_.rows.clear();

@@ -9,8 +9,7 @@
 
 #include "server/experience/training_batch.h"
 #include "server/learn/algorithm_settings.h"
-#include "server/learn/batch_plan.h"
-#include "server/learn/rates.h"
+#include "server/learn/planner.h"
 #include "shared/core/random.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/state.h"
@@ -20,25 +19,21 @@ namespace murmurate {
 /// Trajectories of a minibatch of a recurrent model; 0: rows are independent.
 int LanesOf(const ModelSpec& spec, const AlgorithmSettings& settings);
 
-class BatchPlanner {
+class BatchPlanner : public Planner {
  public:
   BatchPlanner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed);
 
-  /// Plans the rows with weight > 0. `learned_steps`: where the schedules of `rates` are;
-  /// `rate_factor`: times the learning rate. A batch
-  /// that is held out is scored, and what comes after it is shuffled as if there had been none. The
-  /// plan is valid until the next; nothing is allocated after construction.
+  /// Plans the rows with weight > 0. A batch that is held out is scored, and what comes after it is
+  /// shuffled as if there had been none. Nothing is allocated after construction.
   const BatchPlan& Plan(const TrainingBatch& batch, const Rates& rates, std::uint64_t learned_steps,
-                        double rate_factor = 1.0);
-  const BatchPlan& plan() const { return plan_; }
+                        double rate_factor = 1.0) override;
+  const BatchPlan& plan() const override { return plan_; }
 
-  /// Notes after the batch how many of its updates were begun. The next one is shuffled as if the
-  /// passes that were not begun had never been drawn.
-  void Began(std::size_t updates);
+  /// The next batch is shuffled as if the passes that were not begun had never been drawn.
+  void Began(std::size_t updates) override;
 
-  /// Saves, between batches, what decides how the next ones are shuffled.
-  void Save(const StateWriter& writer) const { writer.Words("random", random_.Saved()); }
-  Status Load(const StateReader& reader);
+  void Save(const StateWriter& writer) const override { writer.Words("random", random_.Saved()); }
+  Status Load(const StateReader& reader) override;
 
  private:
   void OrderRows(const TrainingBatch& batch);

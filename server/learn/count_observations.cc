@@ -6,7 +6,7 @@ namespace murmurate {
 
 void CountObservations(const ModelSpec& spec, const TrainingBatch& batch, const BatchPlan& plan,
                        std::span<float> parameters) {
-  if (!spec.normalize_observation) return;
+  if (!spec.normalize_observation || batch.samples == TrainingBatch::Samples::kReplayed) return;
   const auto length = static_cast<std::size_t>(batch.length);
   const std::size_t width = batch.layout.row_words();
   for (const int slot : plan.slots) {

@@ -11,7 +11,8 @@
 namespace murmurate {
 
 /// Merges the rows of the plan's trajectories that weigh something into the statistics section of
-/// `parameters`, trajectory by trajectory, where the model normalizes.
+/// `parameters`, trajectory by trajectory, where the model normalizes. Those of a replay were counted
+/// when they were new.
 void CountObservations(const ModelSpec& spec, const TrainingBatch& batch, const BatchPlan& plan,
                        std::span<float> parameters);
 

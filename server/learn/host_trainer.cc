@@ -5,22 +5,34 @@
 
 #include "server/learn/count_observations.h"
 #include "server/parameters/local_store.h"
+#include "server/parameters/network_store.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+/// Where one learner alone steps its parameters.
+std::unique_ptr<ParameterStore> MakeStore(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                          const ParameterLayout& layout) {
+  if (settings.policy.every > 1)
+    return std::make_unique<NetworkStore>(spec, layout, OptimizerOf(settings),
+                                          settings.max_grad_norm);
+  return std::make_unique<LocalStore>(
+      MakeOptimizer(OptimizerOf(settings), layout, {0, layout.trained_count()}),
+      settings.max_grad_norm);
+}
+
+}  // namespace
 
 HostTrainer::HostTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
                          std::unique_ptr<ParameterStore> store)
     : spec_(spec),
       settings_(settings),
       algorithm_(settings.kind->make(spec, settings)),
+      targets_(spec, algorithm_->layout()),
       parameters_(algorithm_->layout().total),
       gradient_(algorithm_->layout().trained_count()),
-      store_(store ? std::move(store)
-                   : std::make_unique<LocalStore>(
-                         MakeOptimizer(OptimizerOf(settings), algorithm_->layout(),
-                                       {0, gradient_.size()}),
-                         settings.max_grad_norm)),
+      store_(store ? std::move(store) : MakeStore(spec, settings, algorithm_->layout())),
       before_(settings.target_kl > 0.0 && store_->alone() ? gradient_.size() : 0) {}
 
 std::optional<std::uint64_t> HostTrainer::Open(std::uint64_t version, bool scores) {
@@ -68,12 +80,13 @@ BatchSums HostTrainer::Finish() {
 void HostTrainer::Train(BatchSums* sums) {
   while (sums->begun < plan_->updates.size()) {
     const PlannedUpdate& update = plan_->updates[sums->begun];
-    MURMURATE_CHECK(update.networks == PlannedUpdate::kAllNetworks && !update.moves_targets,
-                    "one block of parameters is stepped as a whole, and nothing follows it");
     if (!algorithm_->Gradient(sums->begun++, parameters_, gradient_)) return;
     const bool limited = plan_->one_pass && plan_->most_kl > 0.0 && before_.size() > 0;
     if (limited) std::ranges::copy(trained(), before_.begin());
-    const double norm = store_->Step(plan_->learning_rate, gradient_, trained());
+    const double norm =
+        update.networks == PlannedUpdate::kAllNetworks
+            ? store_->Step(plan_->learning_rate, gradient_, trained())
+            : store_->StepNetworks(update.networks, plan_->learning_rate, gradient_, trained());
     if (!std::isfinite(norm)) {
       ++sums->skipped;
       continue;
@@ -81,6 +94,7 @@ void HostTrainer::Train(BatchSums* sums) {
     if (limited) ShortenStep();
     sums->norms += norm;
     ++sums->updates;
+    if (update.moves_targets) targets_.Move(parameters_, plan_->target_part);
   }
 }
 

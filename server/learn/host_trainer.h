@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "server/learn/batch_trainer.h"
+#include "server/network/target_networks.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
 
@@ -42,6 +43,7 @@ class HostTrainer : public BatchTrainer {
   const ModelSpec spec_;
   AlgorithmSettings settings_;
   std::unique_ptr<Algorithm> algorithm_;
+  const TargetNetworks targets_;
   AlignedFloats parameters_, gradient_;
   const std::unique_ptr<ParameterStore> store_;
   AlignedFloats before_;  ///< the step, where its length is limited

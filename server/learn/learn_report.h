@@ -41,6 +41,9 @@ struct LearnReport : LabelReport {
   std::uint64_t skipped_updates = 0;         ///< left out: the gradient was not finite
   std::vector<EpisodeRecord> episodes = {};  ///< finished, as the actors counted them
   bool held_out = false;  ///< nothing was learned, and the version is the one before
+  /// The batch was new to a replay, which learns from it later: its experience is counted, and
+  /// nothing else was measured.
+  bool counted_only = false;
   bool left_out = false;  ///< the batch was: its learner was told not to wait for the others
   /// Not ok: its trainer failed during the batch (BatchTrainer::Health), which was left out.
   Status failure = {};

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "server/learn/algorithms.h"
-#include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"
 #include "server/learn/rate_by_kl.h"
 #include "server/learn/reward_scale.h"
@@ -60,7 +59,7 @@ struct Learner::State {
         configured(algorithm_settings),
         settings(algorithm_settings),
         rewards(std::move(given_rewards)),
-        planner(spec, settings, DeriveSeed(model_seed, 1)),
+        planner(settings.kind->make_planner(spec, settings, DeriveSeed(model_seed, 1))),
         trainer(std::move(given_trainer)) {}
 
   void ScaleRewards(TrainingBatch& batch);
@@ -75,21 +74,22 @@ struct Learner::State {
   Rates rates = Rates::Of(settings);
   RateByKl rate_by_kl{settings.adaptive_kl};
   const std::shared_ptr<RewardScale> rewards;
-  BatchPlanner planner;
+  std::unique_ptr<Planner> planner;
   const std::unique_ptr<BatchTrainer> trainer;
   std::uint64_t version = 1, learned_steps = 0;
   std::span<const float> row_answers = {};  ///< of the trainer
 };
 
 void Learner::State::Fit(const BatchShape& shape) {
+  if (settings.kind->replays) return;  // it is made for the replay's batches, whatever comes in
   if (shape ==
       BatchShape{settings.trajectory_length, settings.batch_steps / settings.trajectory_length})
     return;
   SavedState drawn;
-  planner.Save(StateWriter(&drawn, "planner"));
+  planner->Save(StateWriter(&drawn, "planner"));
   settings = WithShape(configured, shape, spec.recurrent());
-  planner = BatchPlanner(spec, settings, 0);
-  const Status loaded = planner.Load(StateReader(drawn, "planner"));
+  planner = settings.kind->make_planner(spec, settings, 0);
+  const Status loaded = planner->Load(StateReader(drawn, "planner"));
   MURMURATE_CHECK(loaded.ok(), "a planner reads what it has just written");
   trainer->Fit(settings);
 }
@@ -105,10 +105,11 @@ void Learner::State::Report(const TrainingBatch& batch, const BatchSums& sums,
                             LearnReport* report) const {
   ReportMetrics(*settings.kind, sums.algorithm, report);
   report->version = sums.version;
-  report->held_out = planner.plan().scores;
+  report->held_out = planner->plan().scores;
   if (report->held_out) return;
-  report->trained_steps = planner.plan().rows.size();
-  report->learning_rate = planner.plan().learning_rate * sums.exchange.rate_factor;
+  report->counted_only = settings.kind->replays && planner->plan().updates.empty();
+  report->trained_steps = planner->plan().rows.size();
+  report->learning_rate = planner->plan().learning_rate * sums.exchange.rate_factor;
   report->updates = sums.updates;
   report->skipped_updates = sums.skipped;
   if (sums.updates > 0) report->grad_norm = sums.norms / static_cast<double>(sums.updates);
@@ -154,7 +155,7 @@ void Learner::BeginWith(const WeightsMatch& match) {
 
 void Learner::Save(SavedState* state) const {
   state_->trainer->Save(state);
-  state_->planner.Save(StateWriter(state, "algorithm"));
+  state_->planner->Save(StateWriter(state, "algorithm"));
   state_->rewards->Save(StateWriter(state, "rewards"));
   state_->rate_by_kl.Save(StateWriter(state, "rate"));
 }
@@ -165,7 +166,7 @@ Status Learner::Load(std::uint64_t version, std::uint64_t learned_steps,
     return InvalidData("the saved model has " + std::to_string(parameters.size()) +
                        " parameters, this one " + std::to_string(state_->layout.total));
   MURMURATE_RETURN_IF_ERROR(state_->trainer->Load(state));
-  MURMURATE_RETURN_IF_ERROR(state_->planner.Load(StateReader(state, "algorithm")));
+  MURMURATE_RETURN_IF_ERROR(state_->planner->Load(StateReader(state, "algorithm")));
   MURMURATE_RETURN_IF_ERROR(state_->rewards->Load(StateReader(state, "rewards")));
   MURMURATE_RETURN_IF_ERROR(state_->rate_by_kl.Load(StateReader(state, "rate")));
   state_->trainer->SetParameters(parameters);
@@ -187,11 +188,14 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps,
   state_->version = *version;
   state_->learned_steps = learned_steps;
   if (!held_out) {
-    if (state_->settings.kind->own_play)
+    if (state_->settings.kind->own_play && !state_->settings.kind->replays)
       WeighByAge(*version, state_->settings.max_staleness, batch, &report);
-    if (!batch.learned) state_->ScaleRewards(batch);
+    if (batch.samples == TrainingBatch::Samples::kReplayed)
+      state_->rewards->ScaleReplayed(batch);
+    else if (!batch.learned)
+      state_->ScaleRewards(batch);
   }
-  state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps,
+  state_->trainer->Begin(batch, state_->planner->Plan(batch, state_->rates, learned_steps,
                                                      state_->rate_by_kl.factor()));
   if (visit_next)
     visit_next([this](const TrainingBatch& next) { state_->trainer->Prefetch(next); });
@@ -199,7 +203,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps,
   report.failure = state_->trainer->Health();
   report.left_out = !report.failure.ok();
   if (report.left_out) return report;
-  state_->planner.Began(sums.begun);
+  state_->planner->Began(sums.begun);
   state_->row_answers = sums.row_answers;
   state_->Report(batch, sums, &report);
   if (!held_out && sums.updates > 0) state_->rate_by_kl.Learned(report.approx_kl);

@@ -33,6 +33,10 @@ class Minibatch {
   int rows() const { return static_cast<int>(row_.size()); }
   const float* observations() const { return observation_.data(); }
   const float* weights() const { return weight_.data(); }
+  /// The words of the i-th row's action.
+  const std::int32_t* Action(std::size_t i) const {
+    return action_.data() + i * static_cast<std::size_t>(action_layout_.words());
+  }
   /// The actions with the outputs that the network gave for them.
   ActionRows Actions(const float* outputs, const float* log_deviations) const;
 

@@ -30,10 +30,19 @@ void RewardScale::Apply(TrainingBatch& batch) {
   const std::lock_guard lock(mutex_);
   OrderSlots(batch, &slots_);
   if (normalize_) MergeReturns(batch);
+  Scale(batch);
+}
+
+void RewardScale::ScaleReplayed(TrainingBatch& batch) const {
+  const std::lock_guard lock(mutex_);
+  Scale(batch);
+}
+
+void RewardScale::Scale(TrainingBatch& batch) const {
   const double factor = normalize_ ? scale_ / std::sqrt(statistics_.variance() + kEpsilon) : scale_;
   const double limit = clip_ > 0.0 ? clip_ : std::numeric_limits<float>::max();
-  for (const int slot : slots_) {
-    float* const reward = batch.reward.data() + static_cast<std::ptrdiff_t>(slot) * batch.length;
+  for (std::size_t slot = 0; slot < batch.trajectories.size(); ++slot) {
+    float* const reward = batch.reward.data() + slot * static_cast<std::size_t>(batch.length);
     for (int step = 0; step < batch.trajectories[slot].steps; ++step) {
       reward[step] = static_cast<float>(std::clamp(reward[step] * factor, -limit, limit));
     }

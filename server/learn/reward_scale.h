@@ -45,6 +45,10 @@ class RewardScale {
   /// Overwrites the rewards of the rows with weight > 0. Allocates only for agents it has not seen.
   void Apply(TrainingBatch& batch);
 
+  /// The same for a batch of Samples::kReplayed, whose returns were counted when it was new: by what
+  /// is known of them by now.
+  void ScaleReplayed(TrainingBatch& batch) const;
+
   /// The statistics of the returns of Apply since this was made or loaded.
   Moments own() const;
   /// Goes on with the statistics of all learners. `all` of nothing, from one that has lost what it
@@ -58,6 +62,7 @@ class RewardScale {
   const Moments& statistics() const { return statistics_; }
 
  private:
+  void Scale(TrainingBatch& batch) const;
   void MergeReturns(const TrainingBatch& batch);
   void AddReturns(const TrainingBatch& batch, int slot);
 

@@ -47,6 +47,8 @@ ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* 
       mask_bytes_(layout.mask_bytes()),
       free_deviations_(layout.free_deviations()),
       kernels_(kernels == nullptr ? &BestKernels<ActionKernels>() : kernels) {
+  MURMURATE_CHECK(!layout.settings().deterministic || parts == Parts::kChoicesAndSwitches,
+                  "a deterministic policy has no distribution");
   for (const ActionColumn& column : ActionColumns(layout))
     if (parts == Parts::kAll || column.kind != ActionPart::Kind::kContinuous)
       columns_.push_back(column);

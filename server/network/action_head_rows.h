@@ -50,7 +50,8 @@ class ActionHeadRows {
  public:
   /// Parts are what counts of an action; outputs of other parts get no gradient, not even zeros.
   enum class Parts : std::uint8_t { kAll, kChoicesAndSwitches };
-  /// `kernels`: null for the best that this processor runs (tests name one).
+  /// `kernels`: null for the best that this processor runs (tests name one). A deterministic
+  /// policy's numbers have no distribution: of its layout only kChoicesAndSwitches.
   explicit ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels = nullptr,
                           Parts parts = Parts::kAll);
 

@@ -70,7 +70,7 @@ void DenseLayer::InputGradient(const LayerBackward& call, bool accumulate) const
 }
 
 float* DenseLayer::Backward(const LayerBackward& call) {
-  AddGradient(call);
+  if (call.gradient != nullptr) AddGradient(call);
   if (call.dx != nullptr) InputGradient(call, false);
   return call.dx;
 }

@@ -13,7 +13,8 @@ class NormLayer : public NetworkLayer {
         places_(static_cast<int>(in_count()) / planned_.in.channels),
         gain_(room_->layout.Find(planned_.name + ".gain").offset),
         shift_(room_->layout.Find(planned_.name + ".shift").offset),
-        kept_(static_cast<std::size_t>(room_->max_rows) * places_ * 2) {
+        kept_(static_cast<std::size_t>(room_->max_rows) * places_ * 2),
+        unwanted_(static_cast<std::size_t>(planned_.in.channels) * 2) {
     AllocateOutput();
   }
 
@@ -23,9 +24,12 @@ class NormLayer : public NetworkLayer {
                      *room_->kernels.forward);
   }
   float* Backward(const LayerBackward& call) override {
+    const bool wanted = call.gradient != nullptr;
+    if (!wanted) std::ranges::fill(unwanted_, 0.0f);
     LayerNormBackward(
         {call.count * places_, planned_.in.channels, in_->Row(call.first), call.parameters + gain_,
-         Kept(call.first), call.dy, call.dy, call.gradient + gain_, call.gradient + shift_},
+         Kept(call.first), call.dy, call.dy, wanted ? call.gradient + gain_ : unwanted_.data(),
+         wanted ? call.gradient + shift_ : unwanted_.data() + planned_.in.channels},
         room_->kernels);
     return call.dy;
   }
@@ -36,6 +40,7 @@ class NormLayer : public NetworkLayer {
   const int places_;  ///< of a picture; 1 for a vector
   const std::size_t gain_, shift_;
   AlignedFloats kept_;
+  AlignedFloats unwanted_;  ///< the gradient of gain and shift where the caller wants none
 };
 
 /// Its gradient is its activation's, which the caller applies.

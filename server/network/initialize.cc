@@ -7,6 +7,7 @@
 
 #include "server/network/actor_critic.h"
 #include "server/network/orthonormal.h"
+#include "server/network/target_networks.h"
 #include "shared/core/check.h"
 #include "shared/core/thread_team.h"
 #include "shared/model/parameter_layout.h"
@@ -130,21 +131,9 @@ std::unique_ptr<ThreadTeam> MakeTeam(int size) try {
   return std::make_unique<ThreadTeam>("mmr-init", 1);
 }
 
-/// The network that this tensor's network follows; null when it is no target.
-const NetworkSpec* FollowedBy(const ModelSpec& spec, const TensorSlot& slot) {
-  const NetworkSpec* network = spec.Find(slot.name.substr(0, slot.name.find('.')));
-  return network == nullptr || network->follows.empty() ? nullptr : spec.Find(network->follows);
-}
-
-/// A target begins as what it follows.
-void CopyTargets(const ModelSpec& spec, const ParameterLayout& layout,
-                 std::span<float> parameters) {
-  for (const TensorSlot& slot : layout.tensors) {
-    const NetworkSpec* const followed = FollowedBy(spec, slot);
-    if (followed == nullptr) continue;
-    const TensorSlot& from = layout.Find(followed->name + slot.name.substr(slot.name.find('.')));
-    std::copy_n(parameters.begin() + from.offset, from.count, parameters.begin() + slot.offset);
-  }
+bool IsOfTarget(const ModelSpec& spec, const TensorSlot& slot) {
+  const NetworkSpec* const network = spec.Find(slot.name.substr(0, slot.name.find('.')));
+  return network != nullptr && !network->follows.empty();
 }
 
 /// The log deviations of an action's numbers: free ones, or the head's biases for them.
@@ -171,13 +160,13 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
   const std::unique_ptr<ThreadTeam> team = MakeTeam(ThreadsFor(layout));
   std::uint64_t index = 0;
   for (const TensorSlot& slot : layout.tensors) {
-    if (FollowedBy(spec, slot) != nullptr) continue;
+    if (IsOfTarget(spec, slot)) continue;
     const bool draws = slot.first == FirstValue::kWeight || slot.first == FirstValue::kGates;
     Random random(draws ? DeriveSeed(seed, index++) : 0);
     Fill(slot, how, random, *team, parameters.data() + slot.offset);
   }
   FillDeviations(spec, layout, how.deviation, parameters);
-  CopyTargets(spec, layout, parameters);
+  TargetNetworks(spec, layout).Move(parameters, 1.0f);  // a target begins as what it follows
 }
 
 }  // namespace murmurate

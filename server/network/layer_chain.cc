@@ -24,7 +24,6 @@ LayerChain::LayerChain(std::span<const PlannedLayer> layers, const LayerRows* in
     layers_.push_back(std::move(layer));
   }
   if (first_learner_ < 0) first_learner_ = static_cast<int>(layers_.size());
-  if (wants_input_) first_learner_ = 0;
   pair_->floats = std::max(pair_->floats, static_cast<std::size_t>(widest) * at_once);
 }
 
@@ -66,9 +65,11 @@ float* LayerChain::BackwardChunk(LayerBackward call, bool activation_gradient_ap
                   layer.out().Row(call.first), call.dy);
   };
   if (!activation_gradient_applied && !layers_.empty()) apply(*layers_.back());
-  for (int i = static_cast<int>(layers_.size()); i-- > first_learner_;) {
+  const bool wants_input = wants_input_ && call.wants_input;
+  const int lowest = wants_input ? 0 : first_learner_;
+  for (int i = static_cast<int>(layers_.size()); i-- > lowest;) {
     NetworkLayer& layer = *layers_[i];
-    call.dx = i > first_learner_ || wants_input_ ? dx : nullptr;
+    call.dx = i > lowest || wants_input ? dx : nullptr;
     call.below =
         layer.fuses() && i > 0 ? GradientEpilogue(layers_[i - 1]->activation()) : Epilogue::kNone;
     float* const result = layer.Backward(call);
@@ -77,7 +78,7 @@ float* LayerChain::BackwardChunk(LayerBackward call, bool activation_gradient_ap
     if (result == dx) std::swap(dx, other);
     if (i > 0 && !layer.fuses()) apply(*layers_[i - 1]);
   }
-  return wants_input_ ? call.dy : nullptr;
+  return wants_input ? call.dy : nullptr;
 }
 
 float* LayerChain::Backward(const LayerBackward& call, bool activation_gradient_applied) {

@@ -12,7 +12,7 @@ namespace murmurate {
 
 class LayerChain {
  public:
-  /// `wants_input`: Backward gives the gradient of the chain's inputs. At most `at_once` rows go
+  /// `wants_input`: Backward gives the gradient of the chain's inputs, if its call wants it. At most `at_once` rows go
   /// through together; gradients move between the two blocks of `pair`, one of `room`.
   LayerChain(std::span<const PlannedLayer> layers, const LayerRows* in, bool wants_input,
              int at_once, GradientPair* pair, LayerRoom* room);

@@ -51,7 +51,8 @@ struct LayerRoom {
 
 struct LayerBackward {
   const float* parameters = nullptr;
-  float* gradient = nullptr;  ///< of all parameters, added to
+  float* gradient = nullptr;  ///< of all parameters, added to; null: not wanted
+  bool wants_input = true;    ///< of a chain that can give the gradient of its inputs
   int first = 0, count = 0;   ///< rows
   /// [count][out]: gradient of what the layer computed before its own activation; may be used up.
   float* dy = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/network/chunk_rows.h"
 #include "shared/core/check.h"
 #include "shared/model/parameter_layout.h"
 #include "shared/model/policy_and_value.h"
@@ -9,14 +10,11 @@
 namespace murmurate {
 namespace {
 
-/// Rows that go through all layers together, so that what one layer wrote the next finds in the
-/// cache; a multiple of every tile height. 96 is 1 % slower at 64 units and 5 % at 1024.
-constexpr int kChunkRows = 192;
-
 NetworkPlan Plan(const ModelSpec& spec, std::string_view network) {
   MURMURATE_CHECK(spec.Find(network) != nullptr, "a model of a policy and its value");
   Result<NetworkPlan> plan = PlanNetwork(spec, network);
   MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
+  MURMURATE_CHECK(plan->action_features == 0, "networks that read observations alone");
   return *std::move(plan);
 }
 

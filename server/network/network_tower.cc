@@ -27,14 +27,16 @@ std::size_t PictureLayers(const std::vector<PlannedLayer>& layers) {
 
 NetworkTower::NetworkTower(const NetworkPlan& plan, const ObservationSources& sources,
                            int chunk_rows, LayerRoom* room)
-    : room_(room), chunk_rows_(chunk_rows), joined_count_(plan.joined) {
-  bool learns = false;
+    : room_(room),
+      chunk_rows_(chunk_rows),
+      joined_count_(plan.joined),
+      action_count_(plan.action_features) {
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     AddEncoder(plan.inputs[i], sources.rows(static_cast<int>(i)));
-    learns = learns || encoders_.back().has_gradient();
+    encoders_learn_ = encoders_learn_ || encoders_.back().has_gradient();
   }
   const LayerRows* in = encoders_[0].vectors->top();
-  if (encoders_.size() > 1) {
+  if (encoders_.size() > 1 || action_count_ > 0) {
     joined_ = AlignedFloats(static_cast<std::size_t>(room->max_rows) * joined_count_);
     d_joined_ = AlignedFloats(static_cast<std::size_t>(chunk_rows) * joined_count_);
     joined_rows_ = {joined_.data(), nullptr, joined_count_};
@@ -42,7 +44,7 @@ NetworkTower::NetworkTower(const NetworkPlan& plan, const ObservationSources& so
     const std::size_t slice = static_cast<std::size_t>(chunk_rows) * joined_count_;
     room->vectors.floats = std::max(room->vectors.floats, slice);
   }
-  AddStages(plan, in, learns);
+  AddStages(plan, in, encoders_learn_ || action_count_ > 0);
 }
 
 void NetworkTower::AddEncoder(const PlannedInput& input, const LayerRows* rows) {
@@ -92,6 +94,10 @@ void NetworkTower::Join(int first, int count) {
       std::copy_n(from.Row(row), encoder.features,
                   joined_.data() + std::ptrdiff_t{row} * joined_count_ + encoder.first_feature);
   }
+  const int first_action = joined_count_ - action_count_;
+  for (int row = first; row < first + count && action_count_ > 0; ++row)
+    std::copy_n(actions_ + std::ptrdiff_t{row} * action_count_, action_count_,
+                joined_.data() + std::ptrdiff_t{row} * joined_count_ + first_action);
 }
 
 void NetworkTower::Recur(int stage, const float* parameters) {
@@ -104,7 +110,7 @@ void NetworkTower::Forward(int stage, const float* parameters, int first, int co
       encoder.pictures->Forward(parameters, first, count);
       encoder.vectors->Forward(parameters, first, count);
     }
-    if (encoders_.size() > 1) Join(first, count);
+    if (joins()) Join(first, count);
   }
   stages_[stage]->Forward(parameters, first, count);
 }
@@ -122,9 +128,11 @@ void NetworkTower::BackwardEncoder(const Encoder& encoder, LayerBackward call) {
   if (call.dy != nullptr) encoder.pictures->Backward(call, false);
 }
 
-void NetworkTower::Backward(int stage, const LayerBackward& call,
-                            bool activation_gradient_applied) {
+void NetworkTower::Backward(int stage, const LayerBackward& call, bool activation_gradient_applied,
+                            float* d_actions) {
   LayerBackward below = call;
+  const bool encoders = encoders_learn_ && call.gradient != nullptr;
+  below.wants_input = stage > 0 || encoders || d_actions != nullptr;
   if (stage + 1 < stages()) below.dy = recurrent_[stage]->d_input(call.first);
   below.dy = stages_[stage]->Backward(below, activation_gradient_applied);
   if (below.dy == nullptr) return;
@@ -133,15 +141,25 @@ void NetworkTower::Backward(int stage, const LayerBackward& call,
     std::copy_n(below.dy, recurrent_[stage - 1]->d_output(call.first + call.count) - to, to);
     return;
   }
-  if (encoders_.size() == 1) return BackwardEncoder(encoders_[0], below);
-  std::copy_n(below.dy, std::ptrdiff_t{call.count} * joined_count_, d_joined_.data());
-  below.dy = room_->vectors.even.data();
+  if (joins()) return BackwardJoined(below, d_actions);
+  BackwardEncoder(encoders_[0], below);
+}
+
+/// call.dy: of the joined vector.
+void NetworkTower::BackwardJoined(LayerBackward call, float* d_actions) {
+  const int first_action = joined_count_ - action_count_;
+  for (std::ptrdiff_t row = 0; row < call.count && d_actions != nullptr; ++row)
+    std::copy_n(call.dy + row * joined_count_ + first_action, action_count_,
+                d_actions + row * action_count_);
+  if (!encoders_learn_ || call.gradient == nullptr) return;
+  std::copy_n(call.dy, std::ptrdiff_t{call.count} * joined_count_, d_joined_.data());
+  call.dy = room_->vectors.even.data();
   for (const Encoder& encoder : encoders_) {
     if (!encoder.has_gradient()) continue;
     for (std::ptrdiff_t row = 0; row < call.count; ++row)
       std::copy_n(d_joined_.data() + row * joined_count_ + encoder.first_feature, encoder.features,
-                  below.dy + row * encoder.features);
-    BackwardEncoder(encoder, below);
+                  call.dy + row * encoder.features);
+    BackwardEncoder(encoder, call);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "server/parameters/moments.h"
+#include "shared/core/check.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
@@ -40,6 +41,15 @@ class ParameterStore {
   /// was clipped; one whose norm is not finite is left out (the norm says so).
   virtual double Step(double learning_rate, std::span<const float> gradient,
                       std::span<float> parameters) = 0;
+
+  /// The same for some of the networks that the model trains, bit i standing for the i-th: the
+  /// others, and what is known of their gradients, stay as they are. Only for a store that can
+  /// (network_store.h): others step a model as a whole.
+  virtual double StepNetworks(std::uint32_t /*networks*/, double /*learning_rate*/,
+                              std::span<const float> /*gradient*/,
+                              std::span<float> /*parameters*/) {
+    MURMURATE_CHECK(false, "a model is stepped as a whole");
+  }
 
   /// The block whose statistics section is to count what this learner sees: `parameters`, or, where
   /// several count, one of its own.

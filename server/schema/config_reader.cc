@@ -214,9 +214,9 @@ class Reader {
       if (inner == nullptr || schema_.Find("model", word) != nullptr) {
         MURMURATE_RETURN_IF_ERROR(ReadKey(word, node, section));
       } else if (!name.empty()) {
-        if (word != "algorithm" && word != "optimizer")
+        if (word != "algorithm" && word != "optimizer" && word != "replay")
           return Unknown(node, "section [" + section.prefix + word + ']', word,
-                         {"algorithm", "optimizer"});
+                         {"algorithm", "optimizer", "replay"});
         MURMURATE_RETURN_IF_ERROR(ReadSection(*inner, {word, section.prefix + word + '.'}));
       } else {
         MURMURATE_RETURN_IF_ERROR(CheckName(node, word, "[model." + word + "]", "a model"));

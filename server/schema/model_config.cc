@@ -190,7 +190,8 @@ Result<ModelSpec> MakeSpec(const ModelConfig& words, const Spaces& spaces) {
   PolicyAndValue spec;
   spec.spaces = spaces;
   spec.continuous = words.continuous;
-  spec.continuous.scaled &= !words.continuous.squashed && ScalesActions(spaces.action);
+  spec.continuous.scaled &=
+      !words.continuous.squashed && !words.continuous.deterministic && ScalesActions(spaces.action);
   spec.previous = words.previous;
   spec.normalize_observation = words.normalize_observation;
   MURMURATE_RETURN_IF_ERROR(AddListed(words, observation, default_activation, &spec.encoders));

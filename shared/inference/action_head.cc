@@ -6,6 +6,8 @@
 #include <numbers>
 
 #include "shared/core/check.h"
+#include "shared/inference/deterministic_numbers.h"
+#include "shared/inference/portable_tanh.h"
 
 namespace murmurate {
 namespace {
@@ -18,24 +20,12 @@ constexpr float kHalfLogTwoPi = 0.918938533f;
 constexpr float kNothing = -0.0f;  // -0 + x is x, bit for bit
 constexpr float kFarthest = 1e9f;  // in deviations: its square is still a float
 
-/// exp(x) to 1e-15 of it, x held within [-700, 700], by additions, products and one conversion: the
-/// same bits wherever it runs, which a libm that picks its own code for the processor does not
-/// promise.
-double PortableExp(double x) {
-  x = std::clamp(x, -700.0, 700.0);
-  const double n = std::floor(x * std::numbers::log2e + 0.5);
-  // ln 2 in two parts, the first of which times n is exact.
-  const double r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
-  double sum = 1;
-  for (int i = 13; i > 0; --i) sum = 1 + sum * r / i;  // Taylor: |r| <= 0.35, the rest < 1e-17
-  return std::ldexp(sum, static_cast<int>(n));
-}
-
 /// One number of a continuous part.
 struct Gaussian {
   float mean, log_deviation;
   bool squashed;
 
+  float At(float noise) const { return mean + std::exp(log_deviation) * noise; }
   float LogProbability(float sample) const {
     const float scaled = (sample - mean) * std::exp(-log_deviation);
     const float z = std::clamp(scaled, -kFarthest, kFarthest);
@@ -49,18 +39,24 @@ struct Gaussian {
   }
 };
 
-/// `temperature` widens the deviation: N^(1/T) has the variance T sigma^2.
-Gaussian GaussianOf(const ActionLayout& layout, const ActionPart& part, const ActionHead::Row& row,
-                    int i, float temperature) {
-  const float* const means = row.outputs + part.first_output;
-  const float log_deviation = part.first_deviation < 0
-                                  ? means[part.count + i]
-                                  : row.log_deviations[part.first_deviation + i];
-  return {
-      means[i],
-      std::clamp(log_deviation, kMinLogDeviation, kMaxLogDeviation) + 0.5f * std::log(temperature),
-      layout.settings().squashed};
-}
+/// The numbers of a continuous part. `temperature` widens the deviations: N^(1/T) has the variance
+/// T sigma^2.
+struct Gaussians {
+  Gaussians(const ActionLayout& layout, const ActionPart& part, const ActionHead::Row& row,
+            float temperature)
+      : means(row.outputs + part.first_output),
+        log_deviations(part.first_deviation < 0 ? means + part.count
+                                                : row.log_deviations + part.first_deviation),
+        widening(0.5f * std::log(temperature)),
+        squashed(layout.squashes_samples()) {}
+  Gaussian operator[](int i) const {
+    return {means[i], std::clamp(log_deviations[i], kMinLogDeviation, kMaxLogDeviation) + widening,
+            squashed};
+  }
+  const float *const means, *const log_deviations;
+  const float widening;
+  const bool squashed;
+};
 
 const std::uint8_t* MaskOf(const ActionPart& part, const std::uint8_t* mask) {
   return mask == nullptr ? nullptr : mask + part.first_mask_byte;
@@ -95,20 +91,39 @@ float ChooseBinary(const ActionPart& part, const ActionHead::Row& row, const Act
   return log_prob;
 }
 
-float ChooseContinuous(const ActionLayout& layout, const ActionPart& part,
-                       const ActionHead::Row& row, const ActSettings& settings, Random& random,
-                       std::int32_t* action) {
-  MURMURATE_CHECK(settings.mode != Mode::kEpsilon, "epsilon is for choices, not for numbers");
+/// `draw(gaussian, i)`: the sample of number i.
+template <typename Draw>
+float ChooseGaussians(const Gaussians& gaussians, int count, const Draw& draw,
+                      std::int32_t* action) {
   float log_prob = kNothing;
-  for (int i = 0; i < part.count; ++i) {
-    const Gaussian gaussian = GaussianOf(layout, part, row, i, settings.temperature);
-    float sample = gaussian.mean;
-    if (settings.mode == Mode::kSample)
-      sample += std::exp(gaussian.log_deviation) * static_cast<float>(random.Normal());
+  for (int i = 0; i < count; ++i) {
+    const Gaussian gaussian = gaussians[i];
+    const float sample = draw(gaussian, i);
     action[i] = std::bit_cast<std::int32_t>(sample);
     log_prob += gaussian.LogProbability(sample);
   }
   return log_prob;
+}
+
+float ChooseContinuous(const ActionLayout& layout, const ActionPart& part,
+                       const ActionHead::Row& row, const ActSettings& settings, Random& random,
+                       PinkNoise* pink, std::int32_t* action) {
+  MURMURATE_CHECK(settings.mode != Mode::kEpsilon, "epsilon is for choices, not for numbers");
+  if (layout.settings().deterministic)
+    return ChooseDeterministic(part, layout.settings().squashed, row.outputs + part.first_output,
+                               settings, random, pink, action);
+  MURMURATE_CHECK(settings.mode != Mode::kGaussian, "sigma is for deterministic policies");
+  const Gaussians gaussians(layout, part, row, settings.temperature);
+  const auto choose = [&](const auto& draw) {
+    return ChooseGaussians(gaussians, part.count, draw, action);
+  };
+  if (settings.mode != Mode::kSample) return choose([](const Gaussian& g, int) { return g.mean; });
+  if (settings.noise == ActSettings::Noise::kWhite)
+    return choose(
+        [&](const Gaussian& g, int) { return g.At(static_cast<float>(random.Normal())); });
+  MURMURATE_CHECK(pink != nullptr, "pink noise comes from a generator of the agent's own");
+  const std::span<const float> noise = pink->Next(part.first_word, part.count, random);
+  return choose([&](const Gaussian& g, int i) { return g.At(noise[static_cast<std::size_t>(i)]); });
 }
 
 /// SampleRange holds the samples that ToGame puts within the bounds.
@@ -124,10 +139,11 @@ SampleRange RangeOf(const ActionPart& part, int i) {
 /// Draws a sample; squashed: so that tanh(sample) is uniform in (-1, 1).
 float UniformContinuous(const ActionLayout& layout, const ActionPart& part, Random& random,
                         std::int32_t* action) {
+  const bool squashed = layout.squashes_samples();
   double log_prob = 0;
   for (int i = 0; i < part.count; ++i) {
     double sample;
-    if (layout.settings().squashed) {
+    if (squashed) {
       sample = std::atanh(2 * (random.Uniform() + 0x1p-25) - 1);
       log_prob -= std::numbers::ln2;
     } else if (part.low.empty()) {
@@ -146,7 +162,10 @@ float UniformContinuous(const ActionLayout& layout, const ActionPart& part, Rand
 
 float UniformPart(const ActionLayout& layout, const ActionPart& part, const std::uint8_t* mask,
                   Random& random, std::int32_t* action) {
-  if (part.kind == Kind::kContinuous) return UniformContinuous(layout, part, random, action);
+  if (part.kind == Kind::kContinuous) {
+    return layout.settings().deterministic ? UniformDeterministic(part, random, action)
+                                           : UniformContinuous(layout, part, random, action);
+  }
   const std::uint8_t* allowed = part.kind == Kind::kDiscrete ? MaskOf(part, mask) : nullptr;
   float log_prob = kNothing;
   for (int i = 0; i < part.count; ++i) {
@@ -162,7 +181,7 @@ float UniformPart(const ActionLayout& layout, const ActionPart& part, const std:
 /// The log-probability of a sample that UniformContinuous might have drawn.
 float UniformLogProbability(const ActionLayout& layout, const ActionPart& part, int i,
                             float sample) {
-  if (layout.settings().squashed) return -kLog2;
+  if (layout.squashes_samples()) return -kLog2;
   if (part.low.empty()) return -0.5f * sample * sample - kHalfLogTwoPi;
   const SampleRange range = RangeOf(part, i);
   if (sample < range.low || sample > range.high) return kForbiddenLogProbability;
@@ -173,7 +192,7 @@ float NumberLogProbability(const ActionLayout& layout, const ActionPart& part,
                            const ActionHead::Row& row, const ActSettings& settings, int i,
                            float sample) {
   if (settings.mode == Mode::kUniform) return UniformLogProbability(layout, part, i, sample);
-  return GaussianOf(layout, part, row, i, settings.temperature).LogProbability(sample);
+  return Gaussians(layout, part, row, settings.temperature)[i].LogProbability(sample);
 }
 
 float PartLogProbability(const ActionLayout& layout, const ActionPart& part,
@@ -181,6 +200,8 @@ float PartLogProbability(const ActionLayout& layout, const ActionPart& part,
                          const std::int32_t* action) {
   const float* logits = row.outputs == nullptr ? nullptr : row.outputs + part.first_output;
   const std::uint8_t* mask = MaskOf(part, row.mask);
+  if (part.kind == Kind::kContinuous && layout.settings().deterministic)
+    return DeterministicLogProbability(part, layout.settings().squashed, logits, settings, action);
   float log_prob = kNothing;
   for (int i = 0; i < part.count; ++i) {
     if (part.kind == Kind::kContinuous) {
@@ -207,8 +228,7 @@ float GameNumber(const ActionPart& part, int i, bool squashed, float sample) {
   if (!part.scales.empty())
     return static_cast<float>(std::clamp<double>(part.scales[i].ToGame(sample), low, high));
   if (!squashed) return std::clamp(sample, low, high);
-  const double e = PortableExp(-2 * double{sample});
-  const double share = 0.5 * ((1 - e) / (1 + e) + 1);  // of tanh
+  const double share = 0.5 * (PortableTanh(sample) + 1);
   return std::clamp(static_cast<float>(low + share * (double{high} - low)), low, high);
 }
 
@@ -217,7 +237,8 @@ float SampleOf(const ActionPart& part, int i, bool squashed, float number) {
   if (part.low.empty()) return number;
   const double low = part.low[i], high = part.high[i];
   number = std::clamp(number, part.low[i], part.high[i]);
-  if (!part.scales.empty()) return part.scales[i].ToSample(number);
+  if (!part.scales.empty())
+    return std::clamp(part.scales[i].ToSample(number), -part.furthest, part.furthest);
   if (!squashed) return number;
   const double unit = 2 * (number - low) / (high - low) - 1;
   return static_cast<float>(std::atanh(std::clamp(unit, -1 + 1e-6, 1 - 1e-6)));
@@ -228,7 +249,7 @@ float SampleOf(const ActionPart& part, int i, bool squashed, float number) {
 ActionHead::ActionHead(ActionLayout layout) : layout_(std::move(layout)) {}
 
 float ActionHead::Choose(const Row& row, const ActSettings& settings, Random& random,
-                         std::int32_t* action) const {
+                         std::int32_t* action, PinkNoise* pink) const {
   if (settings.mode == Mode::kUniform) return ChooseUniform(row.mask, random, action);
   float log_prob = kNothing;
   for (const ActionPart& part : layout_.parts()) {
@@ -238,7 +259,7 @@ float ActionHead::Choose(const Row& row, const ActSettings& settings, Random& ra
     } else if (part.kind == Kind::kBinary) {
       log_prob += ChooseBinary(part, row, settings, random, words);
     } else {
-      log_prob += ChooseContinuous(layout_, part, row, settings, random, words);
+      log_prob += ChooseContinuous(layout_, part, row, settings, random, pink, words);
     }
   }
   return log_prob;
@@ -264,7 +285,7 @@ double ActionHead::LogUnit() const {
   double sum = 0;
   for (const ActionPart& part : layout_.parts()) {
     for (const ActionScale& scale : part.scales) sum += std::log(double{scale.half_width});
-    if (part.kind != Kind::kContinuous || !layout_.settings().squashed) continue;
+    if (part.kind != Kind::kContinuous || !layout_.squashes_samples()) continue;
     for (int i = 0; i < part.count; ++i)
       sum += std::log(0.5 * (double{part.high[i]} - part.low[i]));
   }
@@ -272,7 +293,7 @@ double ActionHead::LogUnit() const {
 }
 
 void ActionHead::ToGame(const std::int32_t* action, std::int32_t* game) const {
-  const bool squashed = layout_.settings().squashed;
+  const bool squashed = layout_.squashes_samples();
   for (const ActionPart& part : layout_.parts()) {
     for (int i = 0, word = part.first_word; i < part.count; ++i, ++word) {
       game[word] = part.kind != Kind::kContinuous
@@ -285,7 +306,7 @@ void ActionHead::ToGame(const std::int32_t* action, std::int32_t* game) const {
 
 void ActionHead::FromGame(const std::int32_t* game, const std::int32_t* chosen,
                           std::int32_t* action) const {
-  const bool squashed = layout_.settings().squashed;
+  const bool squashed = layout_.squashes_samples();
   for (const ActionPart& part : layout_.parts()) {
     for (int i = 0, word = part.first_word; i < part.count; ++i, ++word) {
       const float number = std::bit_cast<float>(game[word]);
@@ -302,16 +323,24 @@ void ActionHead::FromGame(const std::int32_t* game, const std::int32_t* chosen,
 }
 
 Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings) {
-  const bool continuous = std::ranges::any_of(
+  const bool numbers_only = std::ranges::all_of(
       layout.parts(), [](const auto& p) { return p.kind == Kind::kContinuous; });
-  if (settings.mode == Mode::kGaussian || settings.mode > Mode::kUniform)
+  if (settings.mode > Mode::kUniform || settings.noise > ActSettings::Noise::kPink)
     return InvalidData("the act settings ask for a mode that this version does not play");
-  if (settings.mode == Mode::kEpsilon && continuous)
+  if (settings.mode == Mode::kGaussian && !(layout.settings().deterministic && numbers_only))
+    return InvalidData(
+        "the act settings add noise of a fixed size to the action, which is for deterministic "
+        "policies whose action is numbers alone: sample the others");
+  if (settings.mode == Mode::kEpsilon && layout.has_numbers())
     return InvalidData(
         "the act settings are epsilon-greedy but the action has continuous parts: "
         "sample them");
   if (!(settings.epsilon >= 0 && settings.epsilon <= 1))
     return InvalidData("the act settings have an epsilon outside 0 to 1");
+  if (!(settings.sigma >= 0 && std::isfinite(settings.sigma)))
+    return InvalidData("the act settings have a sigma that is not 0 or above it");
+  if (!(settings.ladder_alpha >= 0 && std::isfinite(settings.ladder_alpha)))
+    return InvalidData("the act settings have a ladder whose alpha is not 0 or above it");
   if (settings.temperature > 0 && std::isfinite(settings.temperature) &&
       std::isfinite(1.0f / settings.temperature)) {
     return Status();

@@ -11,7 +11,8 @@
 //               or squashed: low + (tanh(u) + 1) / 2 (high - low). A squashed log-probability is
 //               that of tanh(u) in (-1, 1): log N(u) - 2 (log 2 - u - softplus(-2 u)) (arXiv
 //               1812.05905, appendix C; without the scale to [low, high], as SAC's target entropy
-//               assumes).
+//               assumes). Of a deterministic model there is no distribution but noise, and the
+//               record keeps the action itself (deterministic_numbers.h).
 // A mask that forbids every choice of a variable is an error that ActionLayout::CheckMask names;
 // here it counts as one that allows every choice.
 #pragma once
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <span>
 
+#include "shared/core/pink_noise.h"
 #include "shared/core/random.h"
 #include "shared/inference/policy.h"
 #include "shared/model/act_settings.h"
@@ -48,11 +50,15 @@ class ActionHead {
   /// variable by itself:
   ///   kSample   the distribution raised to 1 / temperature (a deviation times its root)
   ///   kGreedy   its mode (a continuous one: the mean); the log-probability is that of kSample
+  ///             (of a deterministic model both are its action, with the log-probability 0)
   ///   kEpsilon  the mode, but any allowed choice with probability epsilon; no continuous parts
+  ///   kGaussian the action of a deterministic model plus sigma times noise, clipped to its box
   ///   kUniform  any allowed choice; any number in [low, high], standard normal without bounds
-  /// `settings` have passed CheckActSettings.
-  float Choose(const Row& row, const ActSettings& settings, Random& random,
-               std::int32_t* action) const;
+  /// `settings` have passed CheckActSettings. `pink`, of layout().words() numbers: what the numbers
+  /// of kSample and kGaussian are drawn with where the settings' noise is pink; may be null
+  /// elsewhere. Log-probabilities are those of one step by itself, whatever the noise.
+  float Choose(const Row& row, const ActSettings& settings, Random& random, std::int32_t* action,
+               PinkNoise* pink = nullptr) const;
   /// Chooses as kUniform does, without outputs.
   float ChooseUniform(const std::uint8_t* mask, Random& random, std::int32_t* action) const;
 
@@ -78,8 +84,9 @@ class ActionHead {
   ActionLayout layout_;
 };
 
-/// Settings that an action space cannot follow: epsilon with continuous parts, sigma (reserved),
-/// a temperature that is not above 0, or whose inverse is not finite.
+/// Settings that a model's actions cannot follow: epsilon with continuous parts, kGaussian unless
+/// the model is deterministic and all parts are continuous, a temperature that is not above 0 or
+/// whose inverse is not finite, other numbers out of their range.
 Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings);
 
 /// ChooseAction (policy.h) among the choices with a nonzero mask; null allows everything. Forbidden

@@ -12,7 +12,8 @@ namespace {
 
 using Kind = ActionPart::Kind;
 
-ActionPart MakePart(const std::string& name, const Space& leaf, bool scaled) {
+ActionPart MakePart(const std::string& name, const Space& leaf,
+                    const ContinuousSettings& settings) {
   ActionPart part;
   part.name = name;
   part.count = leaf.element_count();
@@ -22,8 +23,11 @@ ActionPart MakePart(const std::string& name, const Space& leaf, bool scaled) {
     part.shape = leaf.shape;
     part.low = leaf.low;
     part.high = leaf.high;
-    for (std::size_t i = 0; scaled && i < leaf.low.size(); ++i)
-      part.scales.push_back(ScaleOf(leaf.low[i], leaf.high[i]));
+    if (settings.deterministic) part.furthest = 1.0f;
+    for (std::size_t i = 0; i < leaf.low.size(); ++i) {
+      if (settings.deterministic) part.scales.push_back(BoxScaleOf(leaf.low[i], leaf.high[i]));
+      if (settings.scaled) part.scales.push_back(ScaleOf(leaf.low[i], leaf.high[i]));
+    }
   } else if (leaf.kind == Space::Kind::kMultiBinary) {
     part.kind = Kind::kBinary;
   } else {
@@ -63,8 +67,11 @@ Status CheckPart(const ActionPart& part, const std::int32_t* words, const std::u
       return Wrong(part, i,
                    "the switch " + std::to_string(words[i]) + " where 0 or 1 was expected");
     }
-    if (part.kind == Kind::kContinuous && !std::isfinite(std::bit_cast<float>(words[i]))) {
-      return Wrong(part, i, "a number that is not finite");
+    if (part.kind == Kind::kContinuous &&
+        !(std::abs(std::bit_cast<float>(words[i])) <= part.furthest)) {
+      return Wrong(
+          part, i,
+          part.furthest == 1.0f ? "a number outside -1 to 1" : "a number that is not finite");
     }
   }
   return Status();
@@ -75,14 +82,14 @@ Status CheckPart(const ActionPart& part, const std::int32_t* words, const std::u
 ActionLayout::ActionLayout(const Space& action, const ContinuousSettings& settings)
     : settings_(settings) {
   for (int i = 0; i < action.leaf_count(); ++i) {
-    ActionPart part = MakePart(action.leaf_name(i), action.leaf(i), settings.scaled);
+    ActionPart part = MakePart(action.leaf_name(i), action.leaf(i), settings);
     part.first_word = words_;
     part.first_output = outputs_;
     part.first_mask_byte = mask_bytes_;
     if (part.kind == Kind::kDiscrete) mask_bytes_ += part.outputs;
     if (part.kind == Kind::kContinuous && settings.state_dependent_deviation) {
       part.outputs += part.count;
-    } else if (part.kind == Kind::kContinuous) {
+    } else if (part.kind == Kind::kContinuous && !settings.deterministic) {
       part.first_deviation = free_deviations_;
       free_deviations_ += part.count;
     }
@@ -90,6 +97,10 @@ ActionLayout::ActionLayout(const Space& action, const ContinuousSettings& settin
     outputs_ += part.outputs;
     parts_.push_back(std::move(part));
   }
+}
+
+bool ActionLayout::has_numbers() const {
+  return std::ranges::count(parts_, Kind::kContinuous, &ActionPart::kind) > 0;
 }
 
 int ActionLayout::encoded_count() const {
@@ -133,11 +144,14 @@ Status ActionLayout::CheckMask(const std::uint8_t* mask) const {
   return Status();
 }
 
-ActionScale ScaleOf(float low, float high) {
-  const double width = double{high} - low;
-  const float half = static_cast<float>(0.5 * width);
-  if (width > kWidestScaledBox || half == 0.0f) return {};
+ActionScale BoxScaleOf(float low, float high) {
+  const float half = static_cast<float>(0.5 * (double{high} - low));
+  if (half == 0.0f) return {};
   return {0.5 * (double{low} + high), half};
+}
+
+ActionScale ScaleOf(float low, float high) {
+  return double{high} - low > kWidestScaledBox ? ActionScale() : BoxScaleOf(low, high);
 }
 
 bool ScalesActions(const Space& action) {
@@ -155,13 +169,21 @@ Status CheckContinuous(const Space& action, const ContinuousSettings& settings) 
         "the model has the line \"scale box\", but its actions are squashed or have no box to be "
         "scaled to: take the line out");
   }
-  if (!settings.squashed) return Status();
+  if (settings.deterministic && (settings.scaled || settings.state_dependent_deviation)) {
+    return InvalidArgument(
+        "the model's policy is deterministic, so it has no deviations and its actions fill their "
+        "boxes: take out the line \"scale box\" and write \"state_dependent_deviation 0\"");
+  }
+  if (!settings.squashed && !settings.deterministic) return Status();
   for (int i = 0; i < action.leaf_count(); ++i) {
     const Space& leaf = action.leaf(i);
     if (leaf.kind != Space::Kind::kBox || !leaf.low.empty()) continue;
     return InvalidArgument("the space " + LeafPath(Side::kAction, action.leaf_name(i)) +
-                           " has no bounds but the model squashes its actions into them: "
-                           "use Box(shape, low, high) or a model without squashing");
+                           (settings.deterministic
+                                ? " has no bounds but a deterministic policy fills them: use "
+                                  "Box(shape, low, high)"
+                                : " has no bounds but the model squashes its actions into them: "
+                                  "use Box(shape, low, high) or a model without squashing"));
   }
   return Status();
 }

@@ -96,6 +96,7 @@ Status ModelLines::ReadContinuous(const Space& action, ContinuousSettings* conti
       ReadFlag("state_dependent_deviation", &continuous->state_dependent_deviation));
   MURMURATE_RETURN_IF_ERROR(ReadFlag("squashed", &continuous->squashed));
   continuous->scaled = NextIs(kScaleLine);
+  continuous->deterministic = NextIs(kDeterministicLine);
   return Status();
 }
 

@@ -52,5 +52,6 @@ inline constexpr std::string_view kUnnamedInput = "-";
 std::string PreviousLine(PreviousInputs previous);
 
 inline constexpr std::string_view kScaleLine = "scale box";
+inline constexpr std::string_view kDeterministicLine = "deterministic";
 
 }  // namespace murmurate

@@ -77,6 +77,7 @@ struct NetworkSpec {
 /// input, too; "reads privileged" behind that: so is the privileged observation. The lines from state_dependent_deviation on are there when the action has numbers in
 /// it. "scale box": the policy's middle and scale are those of each number's box
 /// (ContinuousSettings::scaled); without the line they are 0 and 1 in the game's units.
+/// "deterministic" behind that: ContinuousSettings::deterministic.
 ///
 /// Published networks come first, then those that are trained and not published, then targets:
 /// the order of their parameters (ParameterLayout). A published network is trained.

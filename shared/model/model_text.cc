@@ -124,6 +124,7 @@ std::string ModelSpec::ToText() const {
     text += FlagText("state_dependent_deviation", continuous.state_dependent_deviation);
     text += FlagText("squashed", continuous.squashed);
     if (continuous.scaled) text += std::string(kScaleLine) + "\n";
+    if (continuous.deterministic) text += std::string(kDeterministicLine) + "\n";
   }
   if (previous.any()) text += PreviousLine(previous) + "\n";
   text += std::string(kNetworks) + std::to_string(networks.size()) + "\n";

@@ -20,6 +20,9 @@ Preamble MakePreamble(const ParameterLayout& layout, const ActSettings& act) {
   preamble.epsilon = act.epsilon;
   preamble.sigma = act.sigma;
   preamble.temperature = act.temperature;
+  preamble.noise = static_cast<std::uint32_t>(act.noise);
+  preamble.ladder_count = act.ladder_count;
+  preamble.ladder_alpha = act.ladder_alpha;
   return preamble;
 }
 
@@ -47,15 +50,24 @@ Result<ActSettings> ReadPreamble(const ParameterLayout& layout, const Preamble& 
   }
   const bool act_fine = preamble.mode <= static_cast<std::uint32_t>(ActSettings::Mode::kUniform) &&
                         preamble.epsilon >= 0.0f && preamble.epsilon <= 1.0f &&
-                        preamble.sigma >= 0.0f && preamble.temperature > 0.0f;
+                        preamble.sigma >= 0.0f && preamble.temperature > 0.0f &&
+                        preamble.noise <= static_cast<std::uint32_t>(ActSettings::Noise::kPink) &&
+                        preamble.ladder_alpha >= 0.0f;
   if (!act_fine) {
     return InvalidData("published weights carry act settings out of range (mode " +
                        std::to_string(preamble.mode) + ", epsilon " +
                        std::to_string(preamble.epsilon) + ", temperature " +
-                       std::to_string(preamble.temperature) + "): the learner is at fault");
+                       std::to_string(preamble.temperature) + ", noise " +
+                       std::to_string(preamble.noise) + ", alpha of the ladder " +
+                       std::to_string(preamble.ladder_alpha) + "): the learner is at fault");
   }
-  return ActSettings{static_cast<ActSettings::Mode>(preamble.mode), preamble.epsilon,
-                     preamble.sigma, preamble.temperature};
+  return ActSettings{static_cast<ActSettings::Mode>(preamble.mode),
+                     preamble.epsilon,
+                     preamble.sigma,
+                     preamble.temperature,
+                     static_cast<ActSettings::Noise>(preamble.noise),
+                     preamble.ladder_count,
+                     preamble.ladder_alpha};
 }
 
 }  // namespace murmurate

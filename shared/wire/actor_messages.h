@@ -37,8 +37,9 @@ struct Settings;
 enum Feature : std::uint32_t {
   kScaledBoxes = 1,    ///< the line "scale box" of a spec
   kNamedNetworks = 2,  ///< a spec that begins with "murmurate-model 2"
+  kDeterministic = 4,  ///< the line "deterministic" of a spec
 };
-inline constexpr std::uint32_t kAllFeatures = kScaledBoxes | kNamedNetworks;
+inline constexpr std::uint32_t kAllFeatures = kScaledBoxes | kNamedNetworks | kDeterministic;
 
 inline constexpr Range kModelIndex = {"model", 0, kMaxModels - 1, "an index of HELLO's list"};
 

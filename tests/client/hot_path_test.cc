@@ -168,6 +168,32 @@ TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
   EXPECT_GT(read, 0.0);
 }
 
+TEST(HotPath, PinkNoiseNeitherAllocatesNorLocksNorCallsTheSystem) {
+  PolicyAndValue spec = SmallSpec();
+  spec.spaces.action = Box({2}, -1, 1);
+  spec.continuous = {.squashed = true, .deterministic = true};
+  Workbench bench(128, {}, spec);
+  bench.Publish(
+      1, {.mode = ActSettings::Mode::kGaussian, .sigma = 0.2f, .noise = ActSettings::Noise::kPink});
+  const auto seen = bench.Observation(0);
+  const auto play = [&](int steps) {
+    for (int step = 0; step < steps; ++step) {
+      bench.agent->observation().Observe(std::span<const float>(seen));
+      bench.agent->Step();
+      bench.agent->Reward(1.0);
+      if (step % 100 == 42) bench.agent->End(kTerminated);
+    }
+  };
+  play(300);  // each block has been touched
+  {
+    const Counted counted;
+    play(20'000);
+  }
+  EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(locks, 0u);
+  EXPECT_EQ(calls, 0u);
+}
+
 /// Several inputs, stacked frames, a recurrent state, masks, an action of parts.
 TEST(HotPath, ActOfAnySpacesNeitherAllocatesNorLocks) {
   Workbench bench(16, {}, MixedSpec());

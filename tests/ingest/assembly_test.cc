@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "server/ingest/offered_model.h"
 #include "shared/core/clock.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/experience/sample_trajectory.h"
@@ -154,6 +155,20 @@ TEST(Assembly, ALearnerThatIsGoneCostsTheBatchAndNothingElse) {
   (void)assembly.TryAdd(Of(0).View(), 0);
   assembly.HandOver(false, 0);
   EXPECT_EQ(assembly.TryAdd(Of(0).View(), 0), Assembly::Outcome::kAdded);
+}
+
+TEST(OfferedModel, OfADeterministicPolicyIsForClientsThatKnowThem) {
+  for (const bool deterministic : {false, true}) {
+    PolicyAndValue spec;
+    spec.spaces = {Box({3}), Box({2}, -1, 1)};
+    spec.continuous.deterministic = deterministic;
+    OfferedModel model;
+    model.channel = std::make_shared<ExperienceChannel>(spec, 4, 4);
+    const Result<wire::SessionModel> offered = ForSession("default", model, false);
+    ASSERT_TRUE(offered.ok()) << offered.status();
+    EXPECT_EQ(offered->features,
+              wire::kNamedNetworks | (deterministic ? wire::kDeterministic : 0u));
+  }
 }
 
 }  // namespace

@@ -209,6 +209,36 @@ TEST(ModelSpec, TheLineOfAScaledBoxIsReadAndWrittenAndOthersHaveNone) {
   EXPECT_TRUE(refused("scale box", "scale boxes"));
 }
 
+// The hashes are sha256sum's of the texts as they were before there was such a line.
+TEST(ModelSpec, TheLineOfADeterministicPolicyIsReadAndWrittenAndOthersHaveNone) {
+  const std::string text =
+      "murmurate-model 2\nobservation float32 2\naction continuous 1 low 0 high 100\n"
+      "normalize_observation 0\nstate_dependent_deviation 0\nsquashed 1\n";
+  const std::string networks =
+      "networks 1\nnetwork policy published trained\ndense 4 tanh\nhead action\n";
+  const Result<ModelSpec> plain = ModelSpec::Parse(text + networks);
+  const Result<ModelSpec> made = ModelSpec::Parse(text + "deterministic\n" + networks);
+  ASSERT_TRUE(plain.ok() && made.ok()) << made.status();
+  EXPECT_FALSE(plain->continuous.deterministic);
+  EXPECT_TRUE(made->continuous.deterministic);
+  EXPECT_EQ(plain->ToText(), text + networks);
+  EXPECT_EQ(made->ToText(), text + "deterministic\n" + networks);
+  EXPECT_EQ(ToHex(plain->Hash()),
+            "4bb8957467bc91f1f03922a0d00e3826814d994f8d064cbe2462f0c942a97db9");
+  EXPECT_EQ(ToHex(ModelSpec::Parse(kWholeText)->Hash()),
+            "22cd1738681920a631481f720bb893c9dc32b2c43b09992cc03ba6d664730388");
+  EXPECT_NE(plain->ShortHash(), made->ShortHash());
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string other = text + "deterministic\n" + networks;
+    return !ModelSpec::Parse(other.replace(other.find(from), from.size(), to)).ok();
+  };
+  EXPECT_FALSE(refused("squashed 1", "squashed 0"));
+  EXPECT_TRUE(refused(" low 0 high 100", ""));
+  EXPECT_TRUE(refused("state_dependent_deviation 0", "state_dependent_deviation 1"));
+  EXPECT_TRUE(refused("squashed 1\n", "squashed 0\nscale box\n"));
+  EXPECT_TRUE(refused("deterministic", "deterministic 1"));
+}
+
 TEST(ModelSpec, AnyCutOfTheWholeTextIsRefused) {
   const std::string text = kWholeText;
   for (std::size_t size = 0; size + 1 < text.size(); ++size) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "shared/inference/action_head.h"
 #include "shared/inference/policy.h"
 
 namespace murmurate {
@@ -81,6 +82,47 @@ TEST(ChooseActionTest, EpsilonLogProbabilityIsThatOfTheMixture) {
   const ActionChoice never = ChooseAction(logits, {.mode = Mode::kEpsilon}, random);
   EXPECT_EQ(never.action, 1);
   EXPECT_EQ(never.log_prob, 0.0f);
+}
+
+TEST(ChooseActionTest, EpsilonSpreadsOverTheAllowedChoicesAlone) {
+  const std::vector<float> logits = {9, 0, 1, 2, 5};
+  const std::uint8_t mask[] = {0, 1, 1, 0, 1};
+  Random random(8);
+  for (const float epsilon : {1.0f, 0.25f}) {
+    const ActSettings settings{.mode = Mode::kEpsilon, .epsilon = epsilon};
+    const double uniform = epsilon / 3, greedy = 1 - epsilon + uniform;
+    std::vector<int> count(5);
+    for (int i = 0; i < kDraws; ++i) {
+      const ActionChoice choice = ChooseAllowed(logits, mask, settings, random);
+      EXPECT_NEAR(choice.log_prob, std::log(choice.action == 4 ? greedy : uniform), 1e-6);
+      ++count[choice.action];
+    }
+    EXPECT_EQ(count[0] + count[3], 0);
+    double sum = 0;
+    for (const int j : {1, 2, 4}) {
+      const double expected = kDraws * (j == 4 ? greedy : uniform);
+      sum += (count[j] - expected) * (count[j] - expected) / expected;
+    }
+    EXPECT_LT(sum, 13.82) << epsilon;  // 2 degrees
+  }
+}
+
+TEST(EpsilonLadder, IsThatOfApeX) {
+  const ActSettings apex{.epsilon = 0.4f, .ladder_count = 8, .ladder_alpha = 7.0f};
+  EXPECT_FLOAT_EQ(EpsilonOf(apex, 0), 0.4f);
+  EXPECT_FLOAT_EQ(EpsilonOf(apex, 1), 0.16f);        // 0.4^(1 + 7 * 1 / 7)
+  EXPECT_FLOAT_EQ(EpsilonOf(apex, 7), 0.00065536f);  // 0.4^8
+  EXPECT_EQ(EpsilonOf(apex, 8), EpsilonOf(apex, 0));
+  EXPECT_EQ(EpsilonOf(apex, 1023), EpsilonOf(apex, 7));
+}
+
+TEST(EpsilonLadder, OfNoneOrOneRungIsEpsilon) {
+  for (const std::uint32_t count : {0u, 1u}) {
+    const ActSettings settings{.epsilon = 0.3f, .ladder_count = count, .ladder_alpha = 7.0f};
+    for (const std::uint32_t agent : {0u, 1u, 50u}) EXPECT_EQ(EpsilonOf(settings, agent), 0.3f);
+  }
+  for (const float end : {0.0f, 1.0f})
+    EXPECT_EQ(EpsilonOf({.epsilon = end, .ladder_count = 4, .ladder_alpha = 7.0f}, 3), end);
 }
 
 TEST(ChooseActionTest, TiesGoToTheLowestIndex) {

@@ -160,7 +160,7 @@ TEST_P(Weights, NumbersActSettingsAndStampArriveAsPublished) {
   Publish(*learner, spec_, 1);
   ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   EXPECT_EQ(got_.stamp, (VersionStamp{5, 1}));
-  EXPECT_EQ(got_.act, (ActSettings{ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f}));
+  EXPECT_EQ(got_.act, SampleAct());
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
 

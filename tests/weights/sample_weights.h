@@ -40,11 +40,15 @@ inline float SampleValue(std::uint64_t version, std::size_t i) {
   return static_cast<float>(version % 4096) + static_cast<float>(i % 8) * 0.125f;
 }
 
+inline ActSettings SampleAct() {
+  return {ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f, ActSettings::Noise::kPink, 8, 7.0f};
+}
+
 inline Snapshot SampleSnapshot(const ModelSpec& spec, std::uint64_t version) {
   const ParameterLayout layout(spec);
   Snapshot snapshot;
   snapshot.version = version;
-  snapshot.act = {ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f};
+  snapshot.act = SampleAct();
   snapshot.parameters = AlignedFloats(layout.total);
   for (std::size_t i = 0; i < layout.total; ++i) {
     const bool critic = i >= layout.published.count && i < layout.statistics.offset;

@@ -55,10 +55,35 @@ TEST(Payload, IsThePreambleThenPolicyThenStatisticsWithoutTheCritic) {
     ReceivedWeights received;
     const Result<ActSettings> act = Read(spec, payload, chunk_bytes, &received);
     ASSERT_TRUE(act.ok()) << act.status();
-    EXPECT_EQ(*act, (ActSettings{ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f}));
+    EXPECT_EQ(*act, SampleAct());
     ASSERT_TRUE(received.End({5, 3}, *act));
     EXPECT_TRUE(IsWhole(spec, received));
   }
+}
+
+/// What is read of it must never change; later fields take the place of zeros.
+TEST(Payload, ThePreamblesWordsAreWhereTheyWere) {
+  const PolicyAndValue spec = SmallSpec();
+  const std::vector<std::byte> payload = Written(spec, SampleSnapshot(spec, 3));
+  const std::uint32_t expected[16] = {
+      0x57524d4d, 0x31474945, 128,        0,          48,         0,
+      2,          0,          0x3e800000, 0x3f000000, 0x40000000,  // to 44
+      1,          8,          0x40e00000,                          // to 56
+  };
+  for (std::size_t word = 0; word < 16; ++word) {
+    std::uint32_t got;
+    std::memcpy(&got, payload.data() + word * sizeof got, sizeof got);
+    EXPECT_EQ(got, expected[word]) << word;
+  }
+}
+
+TEST(Payload, OfALearnerThatKnewNoNoiseAndNoLadderHasNeither) {
+  const PolicyAndValue spec = SmallSpec();
+  std::vector<std::byte> payload = Written(spec, SampleSnapshot(spec, 3));
+  for (const std::size_t word : {11, 12, 13, 14, 15}) SetWord(payload, word, 0.0f);
+  const Result<ActSettings> act = ReadWhole(spec, payload);
+  ASSERT_TRUE(act.ok()) << act.status();
+  EXPECT_EQ(*act, (ActSettings{ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f}));
 }
 
 TEST(Payload, OfAnotherModelIsRefused) {
@@ -76,7 +101,8 @@ TEST(Payload, DamagedPreambleIsRefused) {
     EXPECT_FALSE(ReadWhole(spec, payload).ok()) << word;
   }
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const std::size_t word : {6, 8, 9, 10}) {  // mode, epsilon, sigma, temperature
+  for (const std::size_t word :
+       {6, 8, 9, 10, 11, 13}) {  // mode, epsilon, sigma, temperature, noise, alpha
     for (const float bad : {nan, -1.0f}) {
       std::vector<std::byte> payload = Written(spec, SampleSnapshot(spec, 3));
       SetWord(payload, word, bad);

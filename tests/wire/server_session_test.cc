@@ -53,6 +53,23 @@ TEST_F(ServerSessionTest, AClientThatDoesNotKnowScaledBoxesIsRefusedInOneSentenc
   EXPECT_EQ(current.welcomes, 1);
 }
 
+TEST_F(ServerSessionTest, AClientThatDoesNotKnowDeterministicPoliciesIsRefused) {
+  SessionModel model;
+  model.welcome.name = "npc";
+  model.welcome.trajectory_length = kLength;
+  model.block_bytes = kBlockBytes;
+  model.outstanding_limit = model.batch_trajectories = 8;
+  model.features = kNamedNetworks | kDeterministic;
+  models_["npc"] = session_.AddModel(std::move(model));
+  Client old = MakeClient("old", 11), current = MakeClient("current", 12);
+  old.hello.features = 3;  // of the versions before
+  Join(old);
+  ASSERT_EQ(old.errors.size(), 1u);
+  EXPECT_EQ(old.errors[0].refusal, Refusal::kVersion);
+  Join(current);
+  EXPECT_EQ(current.welcomes, 1);
+}
+
 TEST_F(ServerSessionTest, SettingsComeBeforeTheWelcomeAndWheneverTheyChange) {
   AddNpc();
   Client early = MakeClient("early", 11), late = MakeClient("late", 12);
