@@ -3,8 +3,9 @@
 //   insert     a batch of trajectories from ReplayStore::Insert to Release; limit: memcpy of the
 //              observations from the batch into as large a ring
 //   priorities draw of 512 of 1,000,000 rows and their new priorities
-//   gather     64 windows of one step of 84 x 84 pixels in stacks of 4, copied from random places into
-//              a batch: four frames and the next; limit: memcpy of 64 x 4 frames from random places
+//   gather     64 windows of one step of 84 x 84 pixels in stacks of 4, copied from random places
+//              into a batch: four frames and the next; limit: memcpy of 64 x 4 frames from random
+//              places
 //   stack      the same batch, as a model sees it: four frames a pixel
 //
 // All by the processor time of this thread, the shortest of many rounds.

@@ -78,7 +78,8 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
     set("target_kl", {kl, "default, 5 x adaptive_kl"});
   const auto minibatch = std::ranges::find(AlgorithmKeys().rules(), "minibatch", &ConfigRule::key);
   const bool whole = std::holds_alternative<std::monostate>(DefaultOf(*minibatch, kind).value);
-  if (whole || (!kind.many_updates && settings.minibatch > settings.batch_steps))
+  const bool one_pass = !kind.many_updates && !kind.replays;
+  if (whole || (one_pass && settings.minibatch > settings.batch_steps))
     set("minibatch", {keys["batch_steps"].value, "default of " + kind.name});
 }
 

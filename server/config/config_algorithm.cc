@@ -111,7 +111,7 @@ Status CheckReplay(const Config& config, const std::string& model) {
   const ParametersSettings parameters = config.parameters();
   const bool shares = parameters.shared() || parameters.hogwild() ||
                       !parameters.collective.empty() || config.run().learners > 1;
-  if (shares && settings.policy_every > 1)
+  if (shares && settings.policy.every > 1)
     return AlgorithmKeys()
         .View(config.entries(), model)
         .Refuse("policy_every",

@@ -7,6 +7,7 @@
 #include "server/data/data_settings.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/learn/algorithm_keys.h"
+#include "server/learn/algorithms.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"
@@ -109,7 +110,7 @@ Status CheckBatch(const Config& config, const std::string& model) {
         "a multiple of trajectory_length (" + std::to_string(length) +
             "); write for example batch_steps = " + std::to_string((steps / length + 1) * length),
         IsDefault(keys["batch_steps"]) ? "trajectory_length" : "batch_steps");
-  if (algorithm.minibatch > steps)
+  if (algorithm.minibatch > steps && !algorithm.kind->replays)
     return keys.RefuseOwn("minibatch",
                           "at most batch_steps (" + std::to_string(steps) +
                               "); write for example minibatch = " + std::to_string(steps),

@@ -192,7 +192,7 @@ AlgorithmSettings AlgorithmFor(const Config& config, const std::string& model) {
   ReplayKeys().ReadInto(ReplayKeys().View(config.entries(), model), &settings);
   if (!settings.kind->clips_ratio) settings.clip = AlgorithmSettings().clip;
   for (Schedule* schedule :
-       {&settings.clip, &settings.entropy, &settings.learning_rate, &settings.epsilon})
+       {&settings.clip, &settings.entropy, &settings.learning_rate, &settings.policy.epsilon})
     if (schedule->over_the_budget) schedule->steps = config.run().steps.value_or(0);
   const SectionView view = AlgorithmKeys().View(config.entries(), model);
   if (!As<double>(view["reward_clip"].value))

@@ -82,30 +82,32 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
         Range(0, 65535)},
        {"n_step", &S::n_step, "replays: steps of a return before a value stands for the rest",
         Range(1, 1000)},
-       {"epsilon", &S::epsilon, "replays: share of steps that are chosen at random",
+       {"epsilon", In(&S::policy, &ReplayPolicy::epsilon),
+        "replays: share of steps that are chosen at random",
         Default(ConfigSchedule{1.0, 0.05, 10'000}), Range(0, 1)},
        {"double_q", &S::double_q, "replays: the best next action is the policy's own choice"},
        {"target_every", &S::target_every, "replays: updates after which target networks move",
         Range(1, 1 << 30)},
        {"target_part", &S::target_part,
         "replays: how far they move towards what they follow; 1: all the way", Range(kTiny, 1)},
-       {"policy_every", &S::policy_every, "td3: updates of the values for each of the policy",
-        Range(1, 1000)},
-       {"initial_temperature", &S::initial_temperature,
-        "sac: weight of the entropy, which is tuned from then on", Range(kTiny, 1e6)},
-       {"target_entropy", &S::target_entropy,
-        "sac: what the temperature keeps the policy's entropy near, in nats; usual: -1 for each "
+       {"policy_every", In(&S::policy, &ReplayPolicy::every),
+        "replays: updates of the values for each of the policy", Range(1, 1000)},
+       {"initial_temperature", In(&S::policy, &ReplayPolicy::initial_temperature),
+        "replays: first weight of the entropy, tuned from then on", Range(kTiny, 1e6)},
+       {"target_entropy", In(&S::policy, &ReplayPolicy::target_entropy),
+        "replays: what that keeps the policy's entropy near, in nats; usual: -1 for each "
         "number, 0.98 log of the choices",
         Example("-1.0"), Range(-1e6, 1e6)},
-       {"noise", &S::noise, "td3: deviation of what is added to actions, 1 being half their box",
+       {"noise", In(&S::policy, &ReplayPolicy::noise),
+        "replays: of a policy without a distribution, deviation of what is added to actions, 1 "
+        "being half their box",
         Range(0, 10)},
-       {"noise_color", &S::noise_color,
-        "replays: what agents draw numbers with; pink: noise that lasts, for games where a push "
-        "must "
-        "(arXiv 2305.16991)"},
-       {"target_noise", &S::target_noise, "td3: the same, of the next actions in value targets",
-        Range(0, 10)},
-       {"target_noise_clip", &S::target_noise_clip, "td3: where that is cut", Range(0, 10)}});
+       {"noise_color", In(&S::policy, &ReplayPolicy::noise_color),
+        "replays: what agents draw numbers with; pink lasts, for games where a push must"},
+       {"target_noise", In(&S::policy, &ReplayPolicy::target_noise),
+        "replays: the same, of the next actions in value targets", Range(0, 10)},
+       {"target_noise_clip", In(&S::policy, &ReplayPolicy::target_noise_clip),
+        "replays: where that is cut", Range(0, 10)}});
   return kKeys;
 }
 

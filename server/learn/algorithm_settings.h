@@ -38,6 +38,19 @@ enum class StalenessPolicy : std::uint8_t {
   kBlock,
 };
 
+/// How an algorithm that learns from a replay plays, and what its policy learns by.
+struct ReplayPolicy {
+  Schedule epsilon = 0.05;  ///< of steps that are chosen at random instead of as the best
+  double noise = 0.1;  ///< deviation of what is added to one action's numbers, 1 being half the box
+  ActSettings::Noise noise_color = ActSettings::Noise::kWhite;  ///< what numbers are drawn with
+  int every = 1;                     ///< updates of the values for each of the policy
+  double initial_temperature = 1.0;  ///< weight of the entropy, which is tuned from then on
+  /// The entropy that the temperature brings about; unset: temperature.h.
+  std::optional<double> target_entropy = {};
+  /// Deviation and bound of what is added to the next action, 1 being half the box.
+  double target_noise = 0.2, target_noise_clip = 0.5;
+};
+
 struct AlgorithmSettings {
   const AlgorithmKind* kind = &DefaultAlgorithm();  ///< never null
   int trajectory_length = 128;                      ///< T
@@ -75,19 +88,11 @@ struct AlgorithmSettings {
   double adaptive_kl = 0.0;
   // Algorithms that learn from a replay:
   ReplaySettings replay = {};
-  Schedule epsilon = 0.05;           ///< of steps that are chosen at random instead of as the best
-  int n_step = 3;                    ///< steps of a return before a value stands for the rest
-  bool double_q = true;              ///< the best next action is the policy's own choice
-  int target_every = 250;            ///< updates after which targets move
-  double target_part = 1.0;          ///< how far: 1 copies
-  int policy_every = 1;              ///< updates of the values for each of the policy
-  double initial_temperature = 1.0;  ///< sac: weight of the entropy, which it tunes from then on
-  /// sac: the entropy that the temperature brings about; unset: temperature.h.
-  std::optional<double> target_entropy = {};
-  double noise = 0.1;  ///< td3: deviation of what is added to actions, 1 being half their box
-  /// sac, td3: what agents draw numbers with.
-  ActSettings::Noise noise_color = ActSettings::Noise::kWhite;
-  double target_noise = 0.2, target_noise_clip = 0.5;  ///< td3: the same, of the next action
+  ReplayPolicy policy = {};
+  int n_step = 3;            ///< steps of a return before a value stands for the rest
+  bool double_q = true;      ///< the best next action is the policy's own choice
+  int target_every = 250;    ///< updates after which targets move
+  double target_part = 1.0;  ///< how far: 1 copies
   /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides
   /// the rounding.
   int threads = 1;

@@ -213,8 +213,9 @@ const AlgorithmKind& DqnKind() {
       .networks = NetworksOf,
       .act =
           [](const AlgorithmSettings& settings, std::uint64_t learned_steps) {
-            return ActSettings{.mode = ActSettings::Mode::kEpsilon,
-                               .epsilon = static_cast<float>(settings.epsilon.At(learned_steps))};
+            return ActSettings{
+                .mode = ActSettings::Mode::kEpsilon,
+                .epsilon = static_cast<float>(settings.policy.epsilon.At(learned_steps))};
           },
       .make = [](const ModelSpec& spec, const AlgorithmSettings& settings)
           -> std::unique_ptr<Algorithm> { return std::make_unique<Dqn>(spec, settings); },

@@ -14,7 +14,7 @@ namespace {
 /// Where one learner alone steps its parameters.
 std::unique_ptr<ParameterStore> MakeStore(const ModelSpec& spec, const AlgorithmSettings& settings,
                                           const ParameterLayout& layout) {
-  if (settings.policy_every > 1)
+  if (settings.policy.every > 1)
     return std::make_unique<NetworkStore>(spec, layout, OptimizerOf(settings),
                                           settings.max_grad_norm);
   return std::make_unique<LocalStore>(

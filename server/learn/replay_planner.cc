@@ -11,7 +11,7 @@ namespace murmurate {
 ReplayPlanner::ReplayPlanner(const AlgorithmSettings& settings, std::uint64_t seed)
     : minibatch_(static_cast<std::size_t>(settings.replay.minibatch)),
       target_every_(static_cast<std::uint64_t>(settings.target_every)),
-      policy_every_(static_cast<std::uint64_t>(settings.policy_every)),
+      policy_every_(static_cast<std::uint64_t>(settings.policy.every)),
       seed_(seed) {
   plan_.target_part = static_cast<float>(settings.target_part);
 }

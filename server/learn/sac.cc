@@ -9,11 +9,10 @@
 // each the mean over a minibatch, all three at the same parameters, and their gradient is one step.
 // k <= n_step (window_return.h). Where a return has more than one step it is of the actions that
 // were played, without the entropy of the steps between.
-#include "server/learn/sac.h"
-
 #include "server/learn/choice_values.h"
 #include "server/learn/replay_algorithm.h"
 #include "server/learn/replay_planner.h"
+#include "server/learn/soft_choices.h"
 #include "server/learn/squashed_numbers.h"
 #include "server/learn/temperature.h"
 #include "server/learn/twin_critics.h"
@@ -32,9 +31,9 @@ class SacOfNumbers : public ReplayAlgorithm {
         policy_(spec, layout(), kPolicyNetwork, steps().most()),
         critics_(spec, layout(), steps().most()),
         numbers_(ActionLayout(spec.spaces.action, spec.continuous), steps().most()),
-        target_entropy_(settings.target_entropy.value_or(
+        target_entropy_(settings.policy.target_entropy.value_or(
             TargetEntropyOfNumbers(ActionLayout(spec.spaces.action, spec.continuous)))),
-        temperature_(settings.initial_temperature) {
+        temperature_(settings.policy.initial_temperature) {
     const auto rows = static_cast<std::size_t>(steps().most());
     for (AlignedFloats* block : {&outputs_, &d_outputs_})
       *block = AlignedFloats(rows * static_cast<std::size_t>(policy_.outputs()));
@@ -152,15 +151,10 @@ std::vector<AlgorithmMetric> Metrics() {
 ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
   const bool warms_up = learned_steps < settings.replay.learning_starts;
   return {.mode = warms_up ? ActSettings::Mode::kUniform : ActSettings::Mode::kSample,
-          .noise = settings.noise_color};
+          .noise = settings.policy.noise_color};
 }
 
 }  // namespace
-
-std::unique_ptr<Algorithm> MakeSacOfNumbers(const ModelSpec& spec,
-                                            const AlgorithmSettings& settings) {
-  return std::make_unique<SacOfNumbers>(spec, settings);
-}
 
 const AlgorithmKind& SacKind() {
   static const AlgorithmKind kKind{
@@ -187,8 +181,8 @@ const AlgorithmKind& SacKind() {
       .make = [](const ModelSpec& spec,
                  const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
         return ChoiceValues::HasChoicesOnly(ActionLayout(spec.spaces.action, spec.continuous))
-                   ? MakeSacOfChoices(spec, settings)
-                   : MakeSacOfNumbers(spec, settings);
+                   ? MakeSoftChoices(spec, settings)
+                   : std::make_unique<SacOfNumbers>(spec, settings);
       },
       .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t seed)
           -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings, seed); },

@@ -28,8 +28,8 @@ class Td3 : public ReplayAlgorithm {
  public:
   Td3(const ModelSpec& spec, const AlgorithmSettings& settings)
       : ReplayAlgorithm(spec, settings),
-        noise_(static_cast<float>(settings.target_noise)),
-        noise_clip_(static_cast<float>(settings.target_noise_clip)),
+        noise_(static_cast<float>(settings.policy.target_noise)),
+        noise_clip_(static_cast<float>(settings.policy.target_noise_clip)),
         policy_(spec, layout(), kPolicyNetwork, steps().most()),
         target_policy_(spec, layout(), kTargetPolicy, steps().most()),
         critics_(spec, layout(), steps().most()) {
@@ -122,8 +122,8 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
 ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
   if (learned_steps < settings.replay.learning_starts) return {.mode = ActSettings::Mode::kUniform};
   return {.mode = ActSettings::Mode::kGaussian,
-          .sigma = static_cast<float>(settings.noise),
-          .noise = settings.noise_color};
+          .sigma = static_cast<float>(settings.policy.noise),
+          .noise = settings.policy.noise_color};
 }
 
 }  // namespace

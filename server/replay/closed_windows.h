@@ -1,12 +1,12 @@
 // ClosedWindows: which rows of a replay can be sampled: the closed ones, whose sample will never
-// have more steps than it has now. A row is open as long as a later chunk of its agent may still add
-// steps to its window: up to n - 1 rows of an agent are. It is closed when
+// have more steps than it has now. A row is open as long as a later chunk of its agent may still
+// add steps to its window: up to n - 1 rows of an agent are. It is closed when
 //
 //   * the n - 1 rows after it are there, or its episode ended in them; or
 //   * its chain ended: the agent's next chunk does not follow. Its window is then shorter.
 //
-// Of sequences only the first row of a chunk can be sampled, and no end of an episode closes it. The
-// open rows of an agent that is gone stay open until they are evicted.
+// Of sequences only the first row of a chunk can be sampled, and no end of an episode closes it.
+// The open rows of an agent that is gone stay open until they are evicted.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// MappedBlock: the memory of a replay, taken from the system as one piece when it is made, so that a
-// machine that has too little says so at the start and not after hours; and BlockCursor, which cuts
-// columns from it.
+// MappedBlock: the memory of a replay, taken from the system as one piece when it is made, so that
+// a machine that has too little says so at the start and not after hours; and BlockCursor, which
+// cuts columns from it.
 #pragma once
 
 #include <cstddef>

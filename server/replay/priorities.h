@@ -1,6 +1,6 @@
 // Priorities: the chance P = (|TD| + floor)^alpha of each row of a replay to be sampled (Schaul et
-// al. 2016, the proportional form), by its place in the ring. A row has its P from the moment that it
-// is inserted, and can be drawn from the moment that it is closed.
+// al. 2016, the proportional form), by its place in the ring. A row has its P from the moment that
+// it is inserted, and can be drawn from the moment that it is closed.
 #pragma once
 
 #include <cstddef>

@@ -34,8 +34,8 @@ class RateLimiter {
   /// is.
   std::string Waiting() const;
 
-  /// A run that goes on with an empty replay (not `filled`) collects anew before it learns, and then
-  /// makes as many updates as if it had never been stopped.
+  /// A run that goes on with an empty replay (not `filled`) collects anew before it learns, and
+  /// then makes as many updates as if it had never been stopped.
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader, bool filled);
 

@@ -1,9 +1,9 @@
-// ReplayLog: the trajectories of a replay on disk, in the order in which they were kept, as records of
-// segment files (server/data/record_format.h), so that a run goes on with the replay that it had. A
-// folder of its own: files of one replay and of nothing else.
+// ReplayLog: the trajectories of a replay on disk, in the order in which they were kept, as records
+// of segment files (server/data/record_format.h), so that a run goes on with the replay that it
+// had. A folder of its own: files of one replay and of nothing else.
 //
-//   | 000001.traj ......|first ...... | 000002.traj .......... | 000003.traj ...... last| dead
-//                        what a checkpoint's replay holds                             what came after
+//   | 000001.traj ....|first .... | 000002.traj ........ | 000003.traj .... last| dead
+//                      what a checkpoint's replay holds                          what came after
 //
 // What Append has returned from is safe from the end of this process, however it ends; from the end
 // of the machine after the next Sync. The kernel is asked to write while play goes on, so that Sync
@@ -48,12 +48,14 @@ class ReplayLog {
   /// Takes away all that is there.
   Status StartAnew();
   /// Reads the records from `first` to before `last`, in order, and takes away what came after.
-  /// `visit` gives where a record begins, and its trajectory, which has passed CheckTrajectory and is
-  /// valid until it returns. kInvalidData: one of them is not there, or damaged, or of another model.
+  /// `visit` gives where a record begins, and its trajectory, which has passed CheckTrajectory and
+  /// is valid until it returns. kInvalidData: one of them is not there, or damaged, or of another
+  /// model.
   Status GoOnFrom(LogPosition first, LogPosition last,
                   const std::function<void(LogPosition, const TrajectoryView&)>& visit);
 
-  /// Appends a trajectory; where it begins. kResource (disk full, folder gone): it is not in the log.
+  /// Appends a trajectory; where it begins. kResource (disk full, folder gone): it is not in the
+  /// log.
   Result<LogPosition> Append(const TrajectoryView& view);
   /// After the last record.
   LogPosition end() const { return {segment_, offset_}; }

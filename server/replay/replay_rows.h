@@ -1,19 +1,19 @@
 // ReplayRows: the steps that a replay keeps, in a ring (row_ring.h), and the chunks that they came
-// in: a chunk is one trajectory. Chunks of an agent that follow each other without a gap are a chain,
-// along which samples and stacks of frames run.
+// in: a chunk is one trajectory. Chunks of an agent that follow each other without a gap are a
+// chain, along which samples and stacks of frames run.
 //
 //   ring     | chunk 7 of agent 3 | chunk 8 of agent 5 | chunk 9 of agent 3 | ...   oldest first
 //   chain      chunk 7 ----------------------------------> chunk 9
 //
 // What lies before the first step of a chain, and after its last, is kept beside the ring: frames0,
 // the next observation, the final observations of truncated episodes. All of it, and nothing else,
-// lies in one block of fixed size. Whole chunks go, oldest first, when there is no room for another:
-// in the ring, or for so many chunks, or beside the ring. There is room for trajectories of T steps
-// of all agents, and for shorter ones as far as kShortTrajectoryBytes go: if those are used up, fewer
-// steps than the capacity are kept.
+// lies in one block of fixed size. Whole chunks go, oldest first, when there is no room for
+// another: in the ring, or for so many chunks, or beside the ring. There is room for trajectories
+// of T steps of all agents, and for shorter ones as far as kShortTrajectoryBytes go: if those are
+// used up, fewer steps than the capacity are kept.
 //
-// A chunk's first step begins another chain when its number does not follow the agent's last, or when
-// one of the two says that an episode ended there and the other does not.
+// A chunk's first step begins another chain when its number does not follow the agent's last, or
+// when one of the two says that an episode ended there and the other does not.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +66,8 @@ class ReplayRows {
   const Chunk& At(std::uint64_t chunk) const { return chunks_.At(chunk); }
   RowPlace PlaceOf(std::uint64_t row) const;
 
-  /// Fills rows[i] with the one i + 1 steps before a step in its episode; null where the episode had
-  /// not begun. At most layout.frames of them.
+  /// Fills rows[i] with the one i + 1 steps before a step in its episode; null where the episode
+  /// had not begun. At most layout.frames of them.
   void History(RowPlace place, std::span<const std::byte*> rows) const;
   /// The observation after a step that ended no episode.
   const std::byte* Next(RowPlace place) const;

@@ -9,32 +9,32 @@
 namespace murmurate {
 
 struct ReplaySettings {
-  /// Steps that are kept; the oldest trajectory goes first. Stable-Baselines3 keeps 1,000,000, which
-  /// is sized for Atari and for minutes of filling; small games are learned from far fewer.
+  /// Steps that are kept; the oldest trajectory goes first. Stable-Baselines3 keeps 1,000,000,
+  /// which is sized for Atari and for minutes of filling; small games are learned from far fewer.
   std::uint64_t capacity = 100'000;
   /// n: the steps of a sample. One return of n steps begins at each; 3 in Rainbow (Hessel et al.
   /// 2018), 1 in DQN (Mnih et al. 2015). Not used of sequences.
   int window = 1;
   /// Steps of a sample of a recurrent model, those that only bring its state up to date included: a
-  /// multiple of T, for a sequence begins where a trajectory does (R2D2, Kapturowski et al. 2019: 40
-  /// and 80, and T = 40). 0: samples are windows.
+  /// multiple of T, for a sequence begins where a trajectory does (R2D2, Kapturowski et al. 2019:
+  /// 40 and 80, and T = 40). 0: samples are windows.
   int sequence = 0;
   /// Samples of one update (Stable-Baselines3's DQN: 32, its SAC: 256).
   int minibatch = 128;
-  /// Steps that are learned from for each that is inserted, a window counted as one and a sequence as
-  /// all of its steps. DQN has 8 (32 every 4 steps), the RL Zoo's CartPole 32, SAC 256.
+  /// Steps that are learned from for each that is inserted, a window counted as one and a sequence
+  /// as all of its steps. DQN has 8 (32 every 4 steps), the RL Zoo's CartPole 32, SAC 256.
   double samples_per_insert = 32;
   /// Nothing is learned from before so many steps are there, and they allow no samples
   /// (rate_limiter.h). Stable-Baselines3: 100; its Atari: 100,000.
   std::uint64_t learning_starts = 1000;
-  /// Updates whose samples are drawn at once: after those, new priorities count. 1 is what the papers
-  /// do; more cost less a batch.
+  /// Updates whose samples are drawn at once: after those, new priorities count. 1 is what the
+  /// papers do; more cost less a batch.
   int most_updates = 8;
   /// alpha of P = (|TD| + floor)^alpha, the chance to be sampled (Schaul et al. 2016: 0.6). 0: all
   /// steps have the same, and there are no priorities.
   double priority_exponent = 0;
-  /// beta of the weights (N P)^-beta, divided by the largest of their minibatch (Schaul et al. 2016:
-  /// 0.4, rising to 1; Ape-X, Horgan et al. 2018: 0.4 throughout).
+  /// beta of the weights (N P)^-beta, divided by the largest of their minibatch (Schaul et al.
+  /// 2016: 0.4, rising to 1; Ape-X, Horgan et al. 2018: 0.4 throughout).
   double importance_exponent = 0.4;
   /// Added to |TD|, in units of reward: a step without error is sampled, too (OpenAI Baselines).
   double priority_floor = 1e-6;

@@ -4,37 +4,37 @@
 //                   Next--> samples of the replay           --Learned--> their new priorities
 //                   Next--> ... as long as the limiter says that some are due; then null
 //
-// The fresh batch is as it was inserted, in the order of TrainingBatch::Sort. The learner counts its
-// observations, episodes and rewards, and makes no update of it. Its result may have the |TD| of each
-// row that weighs, in order of the slots: the first priorities; else they get the largest so far. It
-// counts then (credit, batches, steps), with its rewards as they were inserted. One that was left out
-// was never there. Batches that are held out are given, and not kept.
+// The fresh batch is as it was inserted, in the order of TrainingBatch::Sort. The learner counts
+// its observations, episodes and rewards, and makes no update of it. Its result may have the |TD|
+// of each row that weighs, in order of the slots: the first priorities; else they get the largest
+// so far. It counts then (credit, batches, steps), with its rewards as they were inserted. One that
+// was left out was never there. Batches that are held out are given, and not kept.
 //
-// A batch of samples (Samples::kReplayed, and learned) has window-long slots: each a trajectory of up
-// to n steps of one agent, from a sampled step on, with raw rewards, frames0, the observation after
-// its last step or the final one, and state0 if it begins a chunk (else zeros). Its last step is that
-// which ends the episode, if one does, or the last that is known of its agent: whoever makes returns
-// of it reads only its columns. `weight` is the importance weight in its first row, 0 in the others.
-// Its version is that of its trajectory's first step; it has no episodes and no sender. Updates have
-// `minibatch` slots each, in order, as many as the limiter allows; the largest weight of each is 1.
-// Its result may have one |TD| for each slot. A batch that was left out is due again after the next
-// Insert.
+// A batch of samples (Samples::kReplayed, and learned) has window-long slots: each a trajectory of
+// up to n steps of one agent, from a sampled step on, with raw rewards, frames0, the observation
+// after its last step or the final one, and state0 if it begins a chunk (else zeros). Its last step
+// is that which ends the episode, if one does, or the last that is known of its agent: what makes
+// returns of it reads only its columns. `weight` is the importance weight in its first row, 0 in
+// the others. Its version is that of its trajectory's first step; it has no episodes and no sender.
+// Updates have `minibatch` slots each, in order, as many as the limiter allows; the largest weight
+// of each is 1. Its result may have one |TD| for each slot. A batch that was left out is due again
+// after the next Insert.
 //
 // A setting `sequence` makes the slots sequences instead (sample_form.h), with weights in all rows;
 // the caller's one |TD| a slot is then eta max + (1 - eta) mean over it (R2D2).
 //
-// All steps lie in one piece of memory that is taken when the store is made; beside it are one batch
-// of samples and some 50 bytes for each agent of which there are steps.
+// All steps lie in one piece of memory that is taken when the store is made; beside it are one
+// batch of samples and some 50 bytes for each agent of which there are steps.
 //
-// A store that is kept on disk (KeepOnDisk) writes each trajectory before it counts; what Save says is
-// then the replay itself, and a run that is loaded from it goes on with the same bits, whatever ended
-// the last one: Next gives what was still due before the first Insert. Save waits for no disk: before a checkpoint is sealed against the end of the machine,
-// SyncDisk must have returned.
+// A store that is kept on disk (KeepOnDisk) writes each trajectory before it counts; what Save says
+// is then the replay itself, and a run that is loaded from it goes on with the same bits, whatever
+// ended the last one: Next gives what was still due before the first Insert. Save waits for no
+// disk: before a checkpoint is sealed against the end of the machine, SyncDisk must have returned.
 //
-// Otherwise Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts` steps
-// before it learns, and goes on with its counts. What was inserted then counts as learned from, as
-// the updates that it allowed are made; that a step which was lost is not drawn any more is the price
-// of a small checkpoint.
+// Otherwise Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts`
+// steps before it learns, and goes on with its counts. What was inserted then counts as learned
+// from, as the updates that it allowed are made; that a step which was lost is not drawn any more
+// is the price of a small checkpoint.
 #pragma once
 
 #include <cstddef>

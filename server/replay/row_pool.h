@@ -1,4 +1,5 @@
-// RowPool: blocks of one size in fixed memory, taken and given back in any order, and lists of them.
+// RowPool: blocks of one size in fixed memory, taken and given back in any order, and lists of
+// them.
 #pragma once
 
 #include <cstddef>

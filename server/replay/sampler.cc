@@ -7,8 +7,8 @@
 namespace murmurate {
 namespace {
 
-/// Draws of a row that is closed before the next one after the last draw is taken. Few rows are open,
-/// so that more than three draws are rare.
+/// Draws of a row that is closed before the next one after the last draw is taken. Few rows are
+/// open, so that more than three draws are rare.
 constexpr int kDraws = 100;
 
 }  // namespace

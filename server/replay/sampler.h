@@ -1,5 +1,5 @@
-// Sampler: draws the rows that samples begin at, among the closed ones: all with the same chance, or
-// by their priorities.
+// Sampler: draws the rows that samples begin at, among the closed ones: all with the same chance,
+// or by their priorities.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ double SumOfLeaves(const float* leaf) {
   return SumOf(pairs);
 }
 
-/// The last one above 0, where rounding led past the end, or 0. `mass` becomes one that falls there.
+/// The last one above 0, where rounding led past the end, or 0. `mass` becomes one that falls
+/// there.
 template <typename T, std::size_t kCount>
 std::size_t LastChild(const T* children, double* mass) {
   std::size_t last = kCount - 1;

@@ -1,12 +1,12 @@
-// SumTree: numbers that are not negative, of which one is found by where a mass falls in the sums of
-// all before it. A node has 16 leaves or 8 nodes below it: one line of the cache each.
+// SumTree: numbers that are not negative, of which one is found by where a mass falls in the sums
+// of all before it. A node has 16 leaves or 8 nodes below it: one line of the cache each.
 //
 //   leaves   float    [n]          16 a node
 //   sums     double   [n / 16]     8 a node, and so on up to the one that is the total
 //
-// The nodes above changed leaves are summed anew, from what is below them and in a fixed order, before
-// the sums are read: each once, however many leaves below it have changed. A sum is thus a function
-// of the leaves alone: nothing drifts, and no rebuild is needed.
+// The nodes above changed leaves are summed anew, from what is below them and in a fixed order,
+// before the sums are read: each once, however many leaves below it have changed. A sum is thus a
+// function of the leaves alone: nothing drifts, and no rebuild is needed.
 #pragma once
 
 #include <array>

@@ -18,8 +18,8 @@ ReplayRun Small(const std::string& algorithm, const std::string& environment) {
   run.algorithm.replay.samples_per_insert = 64;
   run.trunk = {{32, Activation::kRelu}, {32, Activation::kRelu}};
   run.agents = 4;
-  run.steps = 6'400;
-  run.evaluate_every = 3'200;
+  run.steps = 12'800;
+  run.evaluate_every = 6'400;
   return run;
 }
 
@@ -29,7 +29,7 @@ TEST_P(PendulumTest, IsLearned) {
   const std::vector<ReplayScore> scores = TrainFromReplay(Small(GetParam(), "pendulum"), 1);
   ASSERT_EQ(scores.size(), 2u);
   EXPECT_GE(scores.back().mean_return, -350.0) << "a random policy has about -1200";
-  EXPECT_NEAR(static_cast<double>(scores.back().updates), 6'400 - 500, 64);
+  EXPECT_NEAR(static_cast<double>(scores.back().updates), 12'800 - 500, 64);
 }
 
 TEST_P(PendulumTest, IsTheSameRunEachTime) {
@@ -45,7 +45,6 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, PendulumTest, testing::Values("sac", "td3")
 
 TEST(CartPoleTest, IsLearnedBySacOfChoices) {
   ReplayRun run = Small("sac", "cartpole");
-  run.steps = 12'800;
   run.evaluation_episodes = 5;
   const std::vector<ReplayScore> scores = TrainFromReplay(run, 1);
   EXPECT_GE(scores.back().mean_return, 195.0) << "a random policy has about 22";

@@ -32,7 +32,7 @@ AlgorithmSettings Settings() {
   settings.n_step = 2;
   settings.target_every = 1;
   settings.target_part = 0.1;
-  settings.initial_temperature = 0.3;
+  settings.policy.initial_temperature = 0.3;
   return settings;
 }
 
@@ -218,7 +218,7 @@ class SacOfNumbersTest : public ReplayLossTest {
 
 TEST_F(SacOfNumbersTest, GradientsAreThoseOfTheLosses) {
   ASSERT_EQ(plan_->updates.size(), 2u);
-  double alpha = settings_.initial_temperature;
+  double alpha = settings_.policy.initial_temperature;
   for (std::size_t update = 0; update < 2; ++update) {
     ASSERT_TRUE(algorithm_->Gradient(update, parameters_, gradient_));
     for (const char* critic : {"q1", "q2"})
@@ -290,7 +290,7 @@ class SacOfChoicesTest : public ReplayLossTest {
 
 TEST_F(SacOfChoicesTest, GradientsAreThoseOfTheLosses) {
   ASSERT_TRUE(algorithm_->Gradient(0, parameters_, gradient_));
-  const double alpha = settings_.initial_temperature;
+  const double alpha = settings_.policy.initial_temperature;
   for (const char* critic : {"q1", "q2"})
     Compare(critic, [&](const auto& at) { return CriticLoss(critic, 0, alpha, at); });
   Compare("policy", [&](const auto& at) {

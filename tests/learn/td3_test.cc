@@ -23,11 +23,11 @@ AlgorithmSettings Settings() {
   settings.max_grad_norm = 0;
   settings.replay.minibatch = 5;
   settings.n_step = 2;
-  settings.policy_every = 2;
+  settings.policy.every = 2;
   settings.target_every = 2;
   settings.target_part = 0.1;
-  settings.target_noise = 0.5;
-  settings.target_noise_clip = 0.4;
+  settings.policy.target_noise = 0.5;
+  settings.policy.target_noise_clip = 0.4;
   return settings;
 }
 

@@ -52,7 +52,8 @@ TEST_P(SingleNetworkTest, GivesTheOutputsAndGradientsOfANetworkBesideAValue) {
                             : std::bit_cast<std::uint32_t>(numbers[i]);
 
   ActorCritic both(spec, test.rows);
-  SingleNetwork policy(spec, layout, "policy", test.rows), target(spec, layout, "target", test.rows);
+  SingleNetwork policy(spec, layout, "policy", test.rows),
+      target(spec, layout, "target", test.rows);
   const std::size_t outputs = static_cast<std::size_t>(test.rows) * both.outputs();
   std::vector<float> expected(outputs), values(test.rows), found(outputs), followed(outputs);
   both.Forward(parameters, observations.data(), test.rows, expected.data(), values.data());
@@ -73,26 +74,26 @@ TEST_P(SingleNetworkTest, GivesTheOutputsAndGradientsOfANetworkBesideAValue) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, SingleNetworkTest,
-    testing::Values(
-        Case{"numbers",
-             {.spaces = {Box({5}), Discrete(3)},
-              .trunk = {{16, Activation::kTanh}, {16, Activation::kRelu}},
-              .normalize_observation = true},
-             450},
-        Case{"head_alone", {.spaces = {Box({4}), Discrete(2)}, .trunk = {}}, 7},
-        Case{"pictures",
-             {.spaces = {Image({12, 12, 1}), Discrete(4)},
-              .trunk = {{16, Activation::kRelu}},
-              .encoders = {{.input = "",
-                            .stack = 2,
-                            .layers = {*Layer::Parse("conv 8 4 2 0 relu"), *Layer::Parse("flatten")}}}},
-             40}),
+    testing::Values(Case{"numbers",
+                         {.spaces = {Box({5}), Discrete(3)},
+                          .trunk = {{16, Activation::kTanh}, {16, Activation::kRelu}},
+                          .normalize_observation = true},
+                         450},
+                    Case{"head_alone", {.spaces = {Box({4}), Discrete(2)}, .trunk = {}}, 7},
+                    Case{"pictures",
+                         {.spaces = {Image({12, 12, 1}), Discrete(4)},
+                          .trunk = {{16, Activation::kRelu}},
+                          .encoders = {{.input = "",
+                                        .stack = 2,
+                                        .layers = {*Layer::Parse("conv 8 4 2 0 relu"),
+                                                   *Layer::Parse("flatten")}}}},
+                         40}),
     [](const auto& info) { return info.param.name; });
 
 TEST(TargetNetworksTest, MoveAPartOfTheWayOrAllOfIt) {
-  const ModelSpec spec =
-      WithTarget(PolicyAndValue{.spaces = {Box({3}), Discrete(2)}, .trunk = {{4, Activation::kTanh}}}
-                     .ToSpec());
+  const ModelSpec spec = WithTarget(PolicyAndValue{
+      .spaces = {Box({3}), Discrete(2)},
+      .trunk = {{4, Activation::kTanh}}}.ToSpec());
   const ParameterLayout layout(spec);
   AlignedFloats parameters(layout.total);
   InitializeParameters(spec, 3, parameters);

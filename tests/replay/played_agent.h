@@ -1,5 +1,5 @@
-// PlayedAgent: the life of one agent, step by step, and the trajectories that it sends of it: what a
-// replay gives is compared with the life itself.
+// PlayedAgent: the life of one agent, step by step, and the trajectories that it sends of it: what
+// a replay gives is compared with the life itself.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace murmurate {
 
-/// `width` numbers to see, four frames of them stacked, two choices with a mask, a state of two numbers.
+/// `width` numbers to see, four frames of them stacked, two choices with a mask, a state of two
+/// numbers.
 inline ModelSpec PlayedSpec(int width) {
   auto spec = ModelSpec::Parse(
       "murmurate-model 1\nobservation.x float32 " + std::to_string(width) +

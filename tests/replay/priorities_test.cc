@@ -48,8 +48,8 @@ std::vector<int> Drawn(Priorities& priorities, int draws, std::uint64_t seed) {
   return counts;
 }
 
-/// The stratified draw makes the sum smaller than that of 99 degrees of freedom: its limit at one in
-/// a thousand is 148.
+/// The stratified draw makes the sum smaller than that of 99 degrees of freedom: its limit at one
+/// in a thousand is 148.
 TEST(Priorities, AreTheProportionsOfWhatIsDrawn) {
   Made made(Settings(0.6, 0.4));
   double total = 0;

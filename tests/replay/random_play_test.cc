@@ -1,5 +1,5 @@
-// Random play of several agents against a replay that forgets all the time: after each trajectory the
-// closed rows are exactly those that the lives say, and each sample is what its agent lived.
+// Random play of several agents against a replay that forgets all the time: after each trajectory
+// the closed rows are exactly those that the lives say, and each sample is what its agent lived.
 #include <gtest/gtest.h>
 
 #include <string>

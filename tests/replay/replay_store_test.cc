@@ -137,7 +137,7 @@ TEST_F(ReplayStoreTest, ABatchThatWasLeftOutWasNeverThere) {
   EXPECT_NE(store->Release(), nullptr);
 }
 
-/// Whoever asks again at once would ask for ever.
+/// Given again at once, they would be given for ever.
 TEST_F(ReplayStoreTest, SamplesThatWereLeftOutAreDueAgainAfterTheNextInsert) {
   const auto store = Make(Small());
   Insert(*store, game_.Batch(layout_, "...."));
@@ -277,8 +277,8 @@ TEST_F(ReplayStoreTest, AResumedRunFillsItsReplayAnewAndGoesOnWithItsCounts) {
   EXPECT_FALSE(resumed->Load(StateReader(SavedState(), "experience")).ok());
 }
 
-/// Trajectories of any length, with and without ends: all that is ever taken is in the bytes it says,
-/// but for the entry of an agent.
+/// Trajectories of any length, with and without ends: all that is ever taken is in the bytes it
+/// says, but for the entry of an agent.
 TEST_F(ReplayStoreTest, TakesNoMoreThanItSays) {
   ReplaySettings settings = Small();
   settings.capacity = 3000;

@@ -1,5 +1,5 @@
-// TestReplay: kept steps and the copy of samples, without a store around them; and what a sample has to
-// be, told from the agents' lives.
+// TestReplay: kept steps and the copy of samples, without a store around them; and what a sample
+// has to be, told from the agents' lives.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -67,8 +67,8 @@ inline bool Joined(const PlayedAgent& agent, std::size_t step) {
   return step + 1 < agent.life().size() && agent.life()[step].chain == agent.life()[step + 1].chain;
 }
 
-/// k: the steps of the sample at a step, of what has been played so far, with so many truncations at
-/// most.
+/// k: the steps of the sample at a step, of what has been played so far, with so many truncations
+/// at most.
 inline int LengthAt(const PlayedAgent& agent, std::size_t step, const SampleForm& form,
                     int finals = 1'000'000) {
   int steps = 0;

@@ -24,17 +24,26 @@ TEST(ConfigReplayTest, SacAndTd3HaveDefaultsOfTheirOwn) {
   EXPECT_EQ(sac->algorithm.replay.minibatch, 256);
   EXPECT_EQ(sac->algorithm.replay.samples_per_insert, 256.0);
   EXPECT_EQ(sac->algorithm.target_part, 0.005);
-  EXPECT_EQ(sac->algorithm.policy_every, 1);
-  EXPECT_FALSE(sac->algorithm.target_entropy);
+  EXPECT_EQ(sac->algorithm.policy.every, 1);
+  EXPECT_FALSE(sac->algorithm.policy.target_entropy);
   EXPECT_FALSE(sac->algorithm.normalize_reward);
   EXPECT_EQ(sac->spec.networks.size(), 5u);
   const auto td3 = Model("[algorithm]\nname = \"td3\"\nnoise = 0.2\nnoise_color = \"pink\"\n");
   ASSERT_TRUE(td3.ok()) << td3.status();
-  EXPECT_EQ(td3->algorithm.policy_every, 2);
+  EXPECT_EQ(td3->algorithm.policy.every, 2);
   EXPECT_EQ(td3->algorithm.target_every, 2);
-  EXPECT_EQ(td3->algorithm.noise, 0.2);
-  EXPECT_EQ(td3->algorithm.noise_color, ActSettings::Noise::kPink);
+  EXPECT_EQ(td3->algorithm.policy.noise, 0.2);
+  EXPECT_EQ(td3->algorithm.policy.noise_color, ActSettings::Noise::kPink);
   EXPECT_EQ(td3->spec.networks.size(), 6u);
+}
+
+TEST(ConfigReplayTest, WhatARunWritesOfItselfIsRead) {
+  for (const char* name : {"sac", "td3", "dqn"}) {
+    const auto config = Load("[algorithm]\nname = \"" + std::string(name) + "\"\n");
+    ASSERT_TRUE(config.ok()) << config.status();
+    const auto again = Load(ResolvedToml(*config));
+    EXPECT_TRUE(again.ok()) << again.status();
+  }
 }
 
 TEST(ConfigReplayTest, KeysOfOthersAreRefused) {

@@ -152,7 +152,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
   EXPECT_EQ(
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
-      "model, algorithm, optimizer, parameters, cluster, checkpoint, evaluation, "
+      "model, algorithm, optimizer, replay, parameters, cluster, checkpoint, evaluation, "
       "data, record, settings, stream");
 }
 

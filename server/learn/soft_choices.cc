@@ -9,12 +9,13 @@
 //   policy    -(mean over variables of sum_c pi(c) min q(c)) - alpha H(pi)
 //
 // The target entropy is 0.98 of the most that the allowed choices can have (temperature.h).
+#include "server/learn/soft_choices.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "server/learn/choice_values.h"
 #include "server/learn/replay_algorithm.h"
-#include "server/learn/sac.h"
 #include "server/learn/temperature.h"
 #include "server/learn/twin_critics.h"
 #include "server/network/single_network.h"
@@ -23,15 +24,15 @@
 namespace murmurate {
 namespace {
 
-class SacOfChoices : public ReplayAlgorithm {
+class SoftChoices : public ReplayAlgorithm {
  public:
-  SacOfChoices(const ModelSpec& spec, const AlgorithmSettings& settings)
+  SoftChoices(const ModelSpec& spec, const AlgorithmSettings& settings)
       : ReplayAlgorithm(spec, settings),
         choices_(ActionLayout(spec.spaces.action, spec.continuous)),
         policy_(spec, layout(), kPolicyNetwork, steps().most()),
         critics_(spec, layout(), steps().most()),
-        target_entropy_(settings.target_entropy),
-        temperature_(settings.initial_temperature) {
+        target_entropy_(settings.policy.target_entropy),
+        temperature_(settings.policy.initial_temperature) {
     const auto rows = static_cast<std::size_t>(steps().most());
     for (AlignedFloats* block : {&logits_, &d_logits_, &next_})
       *block = AlignedFloats(rows * outputs());
@@ -74,8 +75,8 @@ class SacOfChoices : public ReplayAlgorithm {
 };
 
 /// Leaves the probabilities of the row.
-SacOfChoices::Expected SacOfChoices::Expect(const float* logits, const float* values,
-                                            const std::uint8_t* mask) {
+SoftChoices::Expected SoftChoices::Expect(const float* logits, const float* values,
+                                          const std::uint8_t* mask) {
   Expected row;
   const auto allowed = [mask](int c) { return mask == nullptr || mask[c] != 0; };
   for (int variable = 0; variable < choices_.variables(); ++variable) {
@@ -103,7 +104,7 @@ SacOfChoices::Expected SacOfChoices::Expect(const float* logits, const float* va
   return row;
 }
 
-void SacOfChoices::FindErrors(std::span<const float> parameters, Random&) {
+void SoftChoices::FindErrors(std::span<const float> parameters, Random&) {
   const Minibatch &here = steps().here(), &there = steps().there();
   const int rows = here.rows();
   policy_.Forward(parameters, there.observations(), rows, logits_.data());
@@ -120,20 +121,20 @@ void SacOfChoices::FindErrors(std::span<const float> parameters, Random&) {
   critics_.Forward(parameters, here.observations(), rows, nullptr);
 }
 
-double SacOfChoices::Distance(std::size_t i) const {
+double SoftChoices::Distance(std::size_t i) const {
   double sum = 0.0;
   for (int variable = 0; variable < choices_.variables(); ++variable)
     sum += std::abs(Error(0, i, variable)) + std::abs(Error(1, i, variable));
   return 0.5 * sum / choices_.variables();
 }
 
-void SacOfChoices::AddGradients(const PlannedUpdate&, std::span<const float> parameters, Random&,
-                                std::span<float> gradient) {
+void SoftChoices::AddGradients(const PlannedUpdate&, std::span<const float> parameters, Random&,
+                               std::span<float> gradient) {
   AddCriticGradient(parameters, gradient);
   AddPolicyGradient(parameters, gradient);
 }
 
-void SacOfChoices::AddCriticGradient(std::span<const float> parameters, std::span<float> gradient) {
+void SoftChoices::AddCriticGradient(std::span<const float> parameters, std::span<float> gradient) {
   const Minibatch& here = steps().here();
   const double part = 1.0 / choices_.variables();
   for (int critic = 0; critic < 2; ++critic) {
@@ -155,7 +156,7 @@ void SacOfChoices::AddCriticGradient(std::span<const float> parameters, std::spa
 
 /// d(-value - alpha entropy) by the logits that the row's probabilities came from, the mean over the
 /// steps: pi (f - sum pi f) with f = -q / variables + alpha log pi, in each variable by itself.
-void SacOfChoices::WriteGradient(const float* values, float* d_logits) const {
+void SoftChoices::WriteGradient(const float* values, float* d_logits) const {
   const double alpha = temperature_.alpha();
   for (int variable = 0; variable < choices_.variables(); ++variable) {
     const auto [first, count] = choices_.variable(variable);
@@ -171,7 +172,7 @@ void SacOfChoices::WriteGradient(const float* values, float* d_logits) const {
   }
 }
 
-void SacOfChoices::AddPolicyGradient(std::span<const float> parameters, std::span<float> gradient) {
+void SoftChoices::AddPolicyGradient(std::span<const float> parameters, std::span<float> gradient) {
   const Minibatch& here = steps().here();
   policy_.Forward(parameters, here.observations(), here.rows(), logits_.data());
   Expected sum;
@@ -198,9 +199,9 @@ void SacOfChoices::AddPolicyGradient(std::span<const float> parameters, std::spa
 
 }  // namespace
 
-std::unique_ptr<Algorithm> MakeSacOfChoices(const ModelSpec& spec,
-                                            const AlgorithmSettings& settings) {
-  return std::make_unique<SacOfChoices>(spec, settings);
+std::unique_ptr<Algorithm> MakeSoftChoices(const ModelSpec& spec,
+                                           const AlgorithmSettings& settings) {
+  return std::make_unique<SoftChoices>(spec, settings);
 }
 
 }  // namespace murmurate
