@@ -52,7 +52,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
         "shared/transport", "server/collective"}},
       {"server/parameters_abi", {"server/parameters", "client"}},
       {"server/learn",
-       {"server/schema", "server/parameters", "server/network", "server/experience",
+       {"server/schema", "server/parameters", "server/network", "server/experience", "server/replay",
         "shared/weights"}},
       {"server/replay", {"server/metrics", "server/experience", "server/data", "shared/model"}},
       {"server/device", {"server/learn", "server/compute/device"}},
