@@ -53,7 +53,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/parameters_abi", {"server/parameters", "client"}},
       {"server/learn",
        {"server/schema", "server/parameters", "server/network", "server/experience",
-        "shared/weights"}},
+        "server/replay", "shared/weights"}},
       {"server/replay", {"server/metrics", "server/experience", "server/data", "shared/model"}},
       {"server/device", {"server/learn", "server/compute/device"}},
       {"server/operate",
