@@ -27,8 +27,8 @@ std::vector<ConfigRule> RulesOf(const Sections&... sections) {
 const ConfigSchema& Schema() {
   static const ConfigSchema kSchema{
       RulesOf(RunKeys(), EnvironmentKeys(), ServerKeys(), ModelKeys(), AlgorithmKeys(),
-              AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(), CheckpointKeys(),
-              EvaluationKeys(), DataKeys(), RecordKeys()),
+              AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(),
+              CheckpointKeys(), EvaluationKeys(), DataKeys(), RecordKeys()),
       RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule()};
   return kSchema;
 }

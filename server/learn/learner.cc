@@ -196,7 +196,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps,
       state_->ScaleRewards(batch);
   }
   state_->trainer->Begin(batch, state_->planner->Plan(batch, state_->rates, learned_steps,
-                                                     state_->rate_by_kl.factor()));
+                                                      state_->rate_by_kl.factor()));
   if (visit_next)
     visit_next([this](const TrainingBatch& next) { state_->trainer->Prefetch(next); });
   const BatchSums sums = state_->trainer->Finish();

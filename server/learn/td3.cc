@@ -111,7 +111,7 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
       }))
     return InvalidArgument(
         "td3 learns actions of numbers, and these have choices or switches in them: name another "
-        "algorithm, sac or dqn for choices");
+        "algorithm");
   spec.continuous = {.squashed = true, .deterministic = true};
   MURMURATE_RETURN_IF_ERROR(CheckContinuous(spec.spaces.action, spec.continuous));
   spec = TwinCritics::AddTo(spec, 0);

@@ -14,7 +14,7 @@
 namespace murmurate {
 
 struct WindowReturn {
-  double reward = 0;  ///< discounted, of k steps
+  double reward = 0;   ///< discounted, of k steps
   float discount = 0;  ///< gamma^k; 0: nothing comes after it, and `end` is padding
   /// s_{t+k}: a row of the batch, or what followed one. Only a row of the batch has a mask.
   SeenRow end = {};

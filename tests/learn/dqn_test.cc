@@ -153,8 +153,8 @@ struct Windows {
 
 /// The loss of an update by its definition, in double: rows one by one.
 double LossOf(const ModelSpec& spec, const AlgorithmSettings& settings, const TrainingBatch& batch,
-              const PlannedUpdate& update, const BatchPlan& plan,
-              std::span<const float> parameters, std::span<const float> fixed) {
+              const PlannedUpdate& update, const BatchPlan& plan, std::span<const float> parameters,
+              std::span<const float> fixed) {
   const ParameterLayout layout(spec);
   SingleNetwork policy(spec, layout, "policy", 1), target(spec, layout, "target", 1);
   double loss = 0.0;
@@ -229,8 +229,8 @@ TEST_P(DqnGradientTest, IsThatOfTheLoss) {
       moved[i] += by;
       return LossOf(spec, settings, windows.batch, plan.updates[update], plan, moved, parameters);
     };
-    for (const char* tensor : {"policy.0.weight", "policy.0.bias", "policy.head.weight",
-                               "policy.head.bias"}) {
+    for (const char* tensor :
+         {"policy.0.weight", "policy.0.bias", "policy.head.weight", "policy.head.bias"}) {
       const TensorSlot& slot = layout.Find(tensor);
       for (std::size_t i = slot.offset; i < slot.offset + slot.count; i += 3) {
         constexpr float kBy = 1e-2f;
@@ -250,7 +250,8 @@ TEST(DqnTest, FindsAnErrorForEachRowOfANewBatchWherePrioritiesWantIt) {
   AlignedFloats parameters(ParameterLayout(spec).total);
   InitializeParameters(spec, 4, parameters);
   TrainingBatch batch(TrajectoryLayout(spec, 8), 2);
-  for (std::uint32_t agent : {1u, 2u}) ASSERT_TRUE(batch.Add(ExampleTrajectory(agent, 1, 8).view()));
+  for (std::uint32_t agent : {1u, 2u})
+    ASSERT_TRUE(batch.Add(ExampleTrajectory(agent, 1, 8).view()));
   ReplayPlanner planner(settings);
   const BatchPlan& plan = planner.Plan(batch, Rates::Of(settings), 0, 1.0);
   EXPECT_TRUE(plan.updates.empty());
