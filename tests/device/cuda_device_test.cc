@@ -84,7 +84,7 @@ TEST_F(CudaDeviceTest, ComputesWhatTheTrialsExpectAndLeavesNothing) {
   const DeviceDescription description = device->description();
   EXPECT_EQ(description.name, "Fake GPU");
   EXPECT_EQ(description.multiprocessors, 12);
-  EXPECT_EQ(description.precision, DevicePrecision::kFp32);
+  EXPECT_EQ(description.arithmetic.precision, DevicePrecision::kFp32);
   EXPECT_EQ(description.free_bytes, 1000u);
   EXPECT_THAT(description.libraries,
               AllOf(HasSubstr("cuBLASLt 13.1.0"), HasSubstr("cuDNN 9.19.0")));
