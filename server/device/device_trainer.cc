@@ -34,8 +34,7 @@ DeviceTrainer::DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& set
       settings_(settings),
       device_(std::move(device)),
       store_(std::move(store)),
-      where_("on " + device_->description().name),
-      arithmetic_(device_->description().arithmetic) {
+      where_("on " + device_->description().name) {
   CollectiveStore* const collective = store_ == nullptr ? nullptr : store_->collective();
   if (collective == nullptr) return;
   if (device_->rank_sums() != nullptr)
@@ -60,7 +59,8 @@ Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
 }
 
 Status DeviceTrainer::Start() {
-  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, place(), arithmetic_);
+  engine_ =
+      std::make_unique<DeviceEngine>(spec_, settings_, place(), device_->description().arithmetic);
   return engine_->Start(device_.get());
 }
 
@@ -91,7 +91,7 @@ void DeviceTrainer::ChooseStepPlace() {
   }
   ranks_.reset();
   engine_.reset();  // its memory is free for the new one
-  if (Status started = Start(); !started.ok()) return GiveUp(std::move(started), parameters, {});
+  if (Status started = Start(); !started.ok()) return GiveUp(std::move(started), {parameters, {}});
   SetParameters(parameters);
 }
 
@@ -113,7 +113,7 @@ void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
   settings_ = settings;
   engine_.reset();  // its memory is free for the new one
   if (Status started = Start(); !started.ok())
-    return GiveUp(std::move(started), std::move(parameters), std::move(state));
+    return GiveUp(std::move(started), {std::move(parameters), std::move(state)});
   SetParameters(parameters);
   if (place() == StepPlace::kElsewhere || (ranks_ != nullptr && !ranks_->moved_in())) return;
   if (ranks_ != nullptr) ranks_->CarrySeen(engine_.get());
@@ -123,19 +123,19 @@ void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
 
 void DeviceTrainer::Keep() {
   const std::span<const float> host = engine_->parameters().host();
-  kept_.assign(host.begin(), host.end());
-  Save(&kept_state_);
+  kept_.parameters.assign(host.begin(), host.end());
+  Save(&kept_.state);
 }
 
-void DeviceTrainer::GiveUp(Status failure, std::vector<float> parameters, SavedState state) {
+void DeviceTrainer::GiveUp(Status failure, Kept kept) {
   engine_.reset();
   failure_ = std::move(failure);
-  kept_ = std::move(parameters);
-  kept_state_ = std::move(state);
+  kept_ = std::move(kept);
 }
 
 std::span<const float> DeviceTrainer::parameters() const {
-  return engine_ == nullptr ? std::span<const float>(kept_) : engine_->parameters().host();
+  return engine_ == nullptr ? std::span<const float>(kept_.parameters)
+                            : engine_->parameters().host();
 }
 
 void DeviceTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
@@ -158,7 +158,7 @@ BatchSums DeviceTrainer::Finish() {
   sums.version = version_;
   if (Works()) Train(&sums);
   if (place() == StepPlace::kElsewhere && engine_ != nullptr && !Works())
-    GiveUp(Health(), std::move(kept_), std::move(kept_state_));
+    GiveUp(Health(), std::move(kept_));
   return sums;
 }
 
@@ -216,7 +216,7 @@ void DeviceTrainer::FinishElsewhere(BatchSums* sums) {
 
 void DeviceTrainer::SetParameters(std::span<const float> parameters) {
   MURMURATE_CHECK(parameters.size() == this->parameters().size(), "the whole block");
-  if (engine_ == nullptr) return kept_.assign(parameters.begin(), parameters.end());
+  if (engine_ == nullptr) return kept_.parameters.assign(parameters.begin(), parameters.end());
   std::ranges::copy(parameters, engine_->parameters().host().begin());
   engine_->parameters().EnqueueUp();
 }
@@ -230,9 +230,9 @@ bool DeviceTrainer::GoBack(std::span<const float> parameters) {
 
 void DeviceTrainer::Save(SavedState* state) const {
   if (engine_ == nullptr) {
-    for (const auto& [name, numbers] : kept_state_.floats) state->floats[name] = numbers;
-    for (const auto& [name, numbers] : kept_state_.doubles) state->doubles[name] = numbers;
-    for (const auto& [name, numbers] : kept_state_.words) state->words[name] = numbers;
+    for (const auto& [name, numbers] : kept_.state.floats) state->floats[name] = numbers;
+    for (const auto& [name, numbers] : kept_.state.doubles) state->doubles[name] = numbers;
+    for (const auto& [name, numbers] : kept_.state.words) state->words[name] = numbers;
     return;
   }
   const StateWriter writer(state, "optimizer");

@@ -65,13 +65,18 @@ class DeviceTrainer : public BatchTrainer {
   void Interrupt() override;
 
  private:
+  struct Kept {
+    std::vector<float> parameters;
+    SavedState state;
+  };
+
   DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
                 std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store);
   Status Start();
   /// Copies what the store is about to change.
   void Keep();
   /// Goes on without an engine: with what is kept on the host.
-  void GiveUp(Status failure, std::vector<float> parameters, SavedState state);
+  void GiveUp(Status failure, Kept kept);
   bool Works() const { return failure_.ok() && device_->error().empty(); }
   /// Of a rank, after the store's first BeginBatch.
   void ChooseStepPlace();
@@ -89,12 +94,10 @@ class DeviceTrainer : public BatchTrainer {
   const std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<DeviceRankSteps> ranks_;  ///< null: no rank, or one that the store steps
   const std::string where_;                 ///< "on NVIDIA H200"
-  const DeviceArithmetic arithmetic_;
   std::unique_ptr<DeviceEngine> engine_;
   Status failure_;  ///< why there is no engine any more
-  // What the last finished batch left, where there is no engine, or a store steps the next one.
-  std::vector<float> kept_;
-  SavedState kept_state_;
+  /// What the last finished batch left, where there is no engine, or a store steps the next one.
+  Kept kept_;
   std::uint64_t version_ = 0;
   const TrainingBatch* batch_ = nullptr;
   const BatchPlan* plan_ = nullptr;
