@@ -8,6 +8,7 @@
 #include "server/config/examples.h"
 #include "server/config/model_settings.h"
 #include "server/data/data_settings.h"
+#include "server/learn/algorithm.h"
 #include "server/schema/model_config.h"
 #include "server/stream/config_stream.h"
 #include "tests/source_file.h"
@@ -38,7 +39,9 @@ std::vector<ExampleModel> ModelsOfExamples() {
     const Config config = *Config::Load({example.name, example.name, example.text}, {});
     const std::optional<Spaces> spaces = SpacesOf(config);
     if (!spaces) continue;
-    const ModelSpec spec = ModelFor(config, "", *spaces)->spec;
+    const ModelSettings settings = *ModelFor(config, "", *spaces);
+    if (settings.algorithm.kind->loss == nullptr) continue;
+    const ModelSpec& spec = settings.spec;
     if (texts.insert(spec.ToText()).second) models.push_back({example.name, spec});
   }
   return models;

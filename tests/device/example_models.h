@@ -12,7 +12,7 @@ struct ExampleModel {
   std::string name;  ///< of an example that has it
   ModelSpec spec;
 };
-/// Those of games and of files that the examples make, each once.
+/// Those that a device can train, of games and of files that the examples make, each once.
 std::vector<ExampleModel> ModelsOfExamples();
 /// That of examples/sensors.
 ModelSpec ModelOfSensors();

@@ -132,7 +132,13 @@ void ThreadRunner::RunBlocks(std::size_t first, std::size_t count) {
   ++job_;
   job_begins_.notify_all();
   all_ended_.wait(lock, [&] { return ended_ == wanted_; });
-  for (const SharedPlace& place : blocks_.front()->new_places()) shared.push_back(place);
+  for (const SharedPlace& place : blocks_.front()->new_places()) {
+    // Memory of a block has another size in another grid.
+    std::erase_if(shared, [&](const SharedPlace& known) {
+      return known.line == place.line && known.file == place.file;
+    });
+    shared.push_back(place);
+  }
 }
 
 std::uint32_t ThreadRunner::AwaitJob(unsigned worker, std::uint32_t job) {
