@@ -90,8 +90,9 @@ double Apart(const Floats& got, const Floats& expected) {
 
 /// Layers of pictures that round what they give: all but residual, which passes its rows on.
 int RoundingLayers(const ModelSpec& spec) {
+  const NetworkPlan plan = *PlanNetwork(spec, "policy");
   int layers = 1;  // the picture itself
-  for (const PlannedLayer& layer : PlanNetwork(spec, "policy")->inputs[0].layers)
+  for (const PlannedLayer& layer : plan.inputs[0].layers)
     if (layer.layer.kind != Layer::Kind::kResidual) ++layers;
   return layers;
 }
