@@ -5,7 +5,6 @@
 
 #include "server/data/data_settings.h"
 #include "server/device/pinned_memory.h"
-#include "server/device/processor_rate.h"
 #include "server/learn/algorithm.h"
 #include "server/learn/host_trainer.h"
 #include "server/stream/config_stream.h"
@@ -26,10 +25,10 @@ std::string Prefix(const std::string& model) {
 }  // namespace
 
 DeviceQuestion AskDeviceOf(const Config& config, const std::string& model,
-                           const ModelSettings& settings) {
+                           const ModelSettings& settings, const ProcessorMeasures& measures) {
   DeviceQuestion question;
   question.work = WorkOf(settings.spec, settings.algorithm);
-  question.processor = SpeedOfProcessor(MeasureProcessorRate() * settings.algorithm.threads);
+  question.processor = SpeedOfProcessor(measures.flops_a_second() * settings.algorithm.threads);
   question.gpu = SpeedOfGpu(kMostMultiprocessors, settings.device.precision);
   question.gpu_name = "a large GPU";
   if (const auto steps = config.run().steps)
@@ -37,7 +36,7 @@ DeviceQuestion AskDeviceOf(const Config& config, const std::string& model,
   if (config.data().given() || config.StreamOf(model) != nullptr) return question;
   const auto players = std::min(static_cast<double>(std::max(1, config.run().actors)),
                                 static_cast<double>(std::thread::hardware_concurrency()));
-  const double act_s = MeasureAct(settings.spec) / std::max(1.0, players);
+  const double act_s = measures.act_s(settings.spec) / std::max(1.0, players);
   question.play_assumed = act_s * kAssumedStepsASecond < 1.0;
   question.play_s = question.work.batch_steps * std::max(act_s, 1.0 / kAssumedStepsASecond);
   return question;
@@ -87,7 +86,7 @@ Result<TrainingPlace> TrainingPlaces::MakeOn(const std::string& model,
 std::shared_ptr<Device> TrainingPlaces::OpenIfItPays(const std::string& model,
                                                      const ModelSettings& settings,
                                                      std::string* sentence) {
-  DeviceQuestion question = AskDeviceOf(config_, model, settings);
+  DeviceQuestion question = AskDeviceOf(config_, model, settings, makers_.measures);
   DeviceChoice choice = ChooseDevice(question);
   *sentence = Prefix(model) + choice.sentence;
   if (!choice.gpu) return nullptr;

@@ -15,6 +15,7 @@
 #include "server/device/choose_device.h"
 #include "server/device/device_trainer.h"
 #include "server/device/open_device.h"
+#include "server/device/processor_rate.h"
 
 namespace murmurate {
 
@@ -27,6 +28,7 @@ struct PlaceMakers {
                                                       std::shared_ptr<Device>,
                                                       std::unique_ptr<ParameterStore>)>
       make_trainer = DeviceTrainer::Make;
+  ProcessorMeasures measures = {};
 };
 
 struct TrainingPlace {
@@ -71,6 +73,6 @@ class TrainingPlaces {
 /// What "auto" is to decide for a model before a device is opened; measures this processor, which
 /// takes about 40 ms, and longer for large models: some calls of the policy.
 DeviceQuestion AskDeviceOf(const Config& config, const std::string& model,
-                           const ModelSettings& settings);
+                           const ModelSettings& settings, const ProcessorMeasures& measures = {});
 
 }  // namespace murmurate

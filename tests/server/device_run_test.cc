@@ -23,6 +23,11 @@ using ::testing::HasSubstr;
 
 constexpr int kForEver = 1 << 30;
 
+/// The same however busy this machine is.
+ProcessorMeasures OfALaptop() {
+  return {.act_s = [](const ModelSpec&) { return 20e-6; }, .flops_a_second = [] { return 1e11; }};
+}
+
 class DeviceRun : public testing::Test {
  protected:
   DeviceRun() { setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1); }
@@ -53,7 +58,8 @@ class DeviceRun : public testing::Test {
             -> Result<std::unique_ptr<BatchTrainer>> {
           return std::unique_ptr<BatchTrainer>(
               std::make_unique<FailingTrainer>(spec, settings, batches, std::move(store)));
-        }};
+        },
+        .measures = OfALaptop()};
   }
 
   Result<std::unique_ptr<Daemon>> Start(const Config& config, PlaceMakers places,
@@ -242,6 +248,7 @@ class AutoPlace : public testing::Test {
         settings_(*ModelFor(config_, "default", {Box({4}), Discrete(2)})) {}
 
   TrainingPlace Make(PlaceMakers makers) {
+    makers.measures = OfALaptop();
     TrainingPlaces places(config_, std::move(makers));
     EXPECT_TRUE(places.OpenNamed().ok());
     auto place = places.Make("default", settings_, [] { return nullptr; });
