@@ -9,6 +9,7 @@
 #include "client/environments/bandit.h"
 #include "client/environments/cartpole.h"
 #include "client/environments/catch.h"
+#include "client/environments/chain.h"
 #include "client/environments/gridworld.h"
 #include "client/environments/mountain_car.h"
 #include "client/environments/mountain_car_continuous.h"
@@ -93,6 +94,7 @@ constexpr struct {
     {"bandit", MakeBandit},
     {"cartpole", Make<CartPole>},
     {"catch", Make<Catch>},
+    {"chain", Make<Chain>},
     {"gridworld", Make<Gridworld>},
     {"mountain_car", Make<MountainCar>},
     {"mountain_car_continuous", Make<MountainCarContinuous>},

@@ -12,7 +12,7 @@ TEST(Environments, AnUnknownNameIsRefusedWithTheKnownOnes) {
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(
       made.status().message(),
-      "environment \"pong\": expected one of acrobot, bandit, cartpole, catch, "
+      "environment \"pong\": expected one of acrobot, bandit, cartpole, catch, chain, "
       "gridworld, mountain_car, mountain_car_continuous, pendulum, random, recall, regulator");
 }
 

@@ -58,6 +58,7 @@ class Player {
     }
     return action_;
   }
+  double largest_output() const { return std::ranges::max(outputs_); }
   int words() const { return head_.layout().words(); }
 
  private:
@@ -146,7 +147,8 @@ class TrainingAgent {
   std::vector<std::uint8_t> flags_;
 };
 
-double Evaluate(const ReplayRun& run, const ModelSpec& spec, const Snapshot& snapshot) {
+void Evaluate(const ReplayRun& run, const ModelSpec& spec, const Snapshot& snapshot,
+              ReplayScore* score) {
   Player player(spec);
   player.Receive(snapshot);
   const auto environment = Make(run.environment);
@@ -163,7 +165,8 @@ double Evaluate(const ReplayRun& run, const ModelSpec& spec, const Snapshot& sna
       ended = outcome.terminated || outcome.truncated;
     }
   }
-  return sum / run.evaluation_episodes;
+  score->mean_return = sum / run.evaluation_episodes;
+  score->last_output = player.largest_output();
 }
 
 }  // namespace
@@ -221,7 +224,7 @@ std::vector<ReplayScore> TrainFromReplay(const ReplayRun& run, std::uint64_t see
     batch = store->Release();
     now.learn_seconds += ProcessorTime() - begin;
     if (now.steps % run.evaluate_every >= static_cast<std::uint64_t>(batch->rows())) continue;
-    now.mean_return = Evaluate(run, spec, *learner.MakeSnapshot());
+    Evaluate(run, spec, *learner.MakeSnapshot(), &now);
     scores.push_back(now);
   }
   return scores;

@@ -31,6 +31,7 @@ AlgorithmSettings UsualSettings(const std::string& name, int agents, int length)
 struct ReplayScore {
   std::uint64_t steps = 0, updates = 0;
   double mean_return = 0;    ///< of play without exploration, from seeds that training never uses
+  double last_output = 0;    ///< the largest of the policy at the last step of that play
   double learn_seconds = 0;  ///< processor time so far
   LearnReport last;          ///< of an update
 };

@@ -50,5 +50,19 @@ TEST(CartPoleTest, IsLearnedBySacOfChoices) {
   EXPECT_GE(scores.back().mean_return, 195.0) << "a random policy has about 22";
 }
 
+/// The time limit cuts every episode in the last place of the chain. With a limit that counts as an
+/// end its value is 1, with the next episode's beginning as what follows 2.3.
+TEST(ChainTest, TheValueAtTheTimeLimitIsTheOneWithoutIt) {
+  ReplayRun run = Small("dqn", "chain");
+  run.algorithm.normalize_reward = false;
+  run.algorithm.gamma = 0.9;
+  run.algorithm.target_every = 50;
+  run.trunk = {{32, Activation::kRelu}};
+  run.evaluation_episodes = 1;
+  const std::vector<ReplayScore> scores = TrainFromReplay(run, 1);
+  EXPECT_NEAR(scores.back().last_output, 1 / (1 - 0.9), 0.05 * 10);
+  EXPECT_GE(scores.back().mean_return, 29.0) << "of 30";
+}
+
 }  // namespace
 }  // namespace murmurate

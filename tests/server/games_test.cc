@@ -366,7 +366,7 @@ TEST(Games, EvalOfWeightsWhoseOutputsOverflowIsThreeAndSaysSo) {
 }
 
 TEST(Games, AnActorOfEachGameIsTaughtByABareServe) {
-  for (const char* name : {"acrobot", "bandit", "catch", "gridworld", "mountain_car",
+  for (const char* name : {"acrobot", "bandit", "catch", "chain", "gridworld", "mountain_car",
                            "mountain_car_continuous", "pendulum", "recall", "regulator"}) {
     Workplace place;
     const std::string address = "ipc://" + place.path() + "/main";

@@ -1,0 +1,20 @@
+#include "client/environments/chain.h"
+
+#include <algorithm>
+
+namespace murmurate {
+
+void Chain::Reset() {
+  steps_ = 0;
+  shown_ = {1};
+}
+
+StepOutcome Chain::Step(const Action& action) {
+  const int place = steps_++;
+  shown_ = {};
+  shown_[static_cast<std::size_t>(std::min(steps_, kPlaces - 1))] = 1;
+  const double reward = action.choice() == 1 ? double(place) / (kPlaces - 1) : 0.0;
+  return {reward, false, steps_ == kPlaces};
+}
+
+}  // namespace murmurate
