@@ -229,6 +229,7 @@ ActorsView Daemon::State::Actors() const {
   Ingest::Report report = parts.ingest->CollectReport();
   for (std::string& sentence : parts.shard_waits.Sentences())
     report.waiting.push_back(std::move(sentence));
+  for (std::string& sentence : models.Waiting()) report.waiting.push_back(std::move(sentence));
   return {.actors = std::move(report.actors),
           .refused = std::move(report.refused_actors),
           .refusals = report.refusals,

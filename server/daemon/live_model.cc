@@ -193,6 +193,9 @@ LearnCallbacks LiveModel::Callbacks() {
   callbacks.on_failure = [this](const Status& failure) {
     gate_.Pass([&] { EndByFailure(parts_, name_, failure); });
   };
+  callbacks.on_waiting = [this](const std::string& sentence) {
+    gate_.Pass([&] { parts_.log(LogLevel::kInfo, "model " + name_ + ": " + sentence); });
+  };
   callbacks.wake_ingest = [this] { gate_.Pass([&] { parts_.ingest->Wake(); }); };
   return callbacks;
 }
@@ -210,6 +213,13 @@ void LiveModel::ReportLateBatches() {
   for (const auto& learning : learning_)
     if (const std::string late = learning->LateBatch(); !late.empty())
       parts_.log(LogLevel::kWarning, "model " + name_ + ": " + late);
+}
+
+std::string LiveModel::Waiting() const {
+  for (const auto& learning : learning_)
+    if (const std::string sentence = learning->Waiting(); !sentence.empty())
+      return "model " + name_ + ": " + sentence;
+  return "";
 }
 
 void LiveModel::Report(const LearnReport& report) {

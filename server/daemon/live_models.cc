@@ -46,6 +46,15 @@ void LiveModels::ReportLateBatches() {
   for (const auto& model : models_) model->ReportLateBatches();
 }
 
+std::vector<std::string> LiveModels::Waiting() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> sentences;
+  for (const auto& model : models_)
+    if (std::string sentence = model->Waiting(); !sentence.empty())
+      sentences.push_back(std::move(sentence));
+  return sentences;
+}
+
 void LiveModels::AskToEnd() {
   for (const auto& model : models_) model->AskToEnd();
 }

@@ -29,6 +29,8 @@ class LiveModels {
                Checkpoint* checkpoint);
 
   void ReportLateBatches();  ///< any thread
+  /// What models that learn nothing at present say of it (LiveModel::Waiting). Any thread.
+  std::vector<std::string> Waiting() const;
   void AskToEnd();
   void AwaitEnd(std::int64_t deadline_ns);
   /// Leaves the models of threads that were left behind where they are.
@@ -38,7 +40,7 @@ class LiveModels {
   static bool left_a_thread() { return thread_left_; }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   List models_;
   static std::atomic<bool> thread_left_;
 };

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "server/experience/training_batch.h"
 #include "shared/model/state.h"
@@ -54,6 +55,9 @@ class ExperienceStore {
   virtual std::unique_ptr<TrainingBatch> Release() = 0;
 
   virtual StoreCounts counts() const = 0;
+  /// Why Next gives no more until the next Insert, as one sentence; "": what is inserted is all that
+  /// there is to learn from.
+  virtual std::string Waiting() const { return ""; }
 
   /// Saves what a run that goes on needs; each learning thread's store has a section of its own.
   virtual void Save(const StateWriter& /*writer*/) const {}

@@ -1,5 +1,6 @@
 #include "server/learn/learn_loop.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,10 @@
 
 namespace murmurate {
 namespace {
+
+/// How long the learner may be without a batch before it says why.
+constexpr std::chrono::milliseconds kShortWait{2000};
+constexpr std::int64_t kBetweenSentencesNs = 60 * kNanosecondsPerSecond;
 
 /// "experience", "experience.2", ...
 std::string SectionOf(int loop) {
@@ -136,13 +141,43 @@ bool LearnLoop::LearnAll(bool held_out) {
   return any;
 }
 
+std::string LearnLoop::Waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+void LearnLoop::SetWaiting(std::string sentence) {
+  bool says = false;
+  {
+    const std::lock_guard lock(mutex_);
+    says = !sentence.empty() && counted_.batches > 0 && now_ns_() >= next_waiting_ns_;
+    waiting_ = std::move(sentence);
+  }
+  if (!says) return;
+  next_waiting_ns_ = now_ns_() + kBetweenSentencesNs;
+  if (callbacks_.on_waiting) callbacks_.on_waiting(waiting_);
+}
+
+/// A poll that ends without a batch has waited for long, or is one of many.
+std::unique_ptr<TrainingBatch> LearnLoop::AwaitBatch(std::chrono::milliseconds timeout) {
+  const bool said = !waiting_.empty();
+  const auto first_wait = said ? timeout : std::min(timeout, kShortWait);
+  auto batch = turns_->Next(*channel_, first_wait);
+  if (batch == nullptr && !said) {
+    SetWaiting(store_->Waiting());
+    if (timeout > first_wait) batch = turns_->Next(*channel_, timeout - first_wait);
+  }
+  if (batch != nullptr) SetWaiting("");
+  return batch;
+}
+
 bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   if (channel_->version.load(std::memory_order_relaxed) == 0) {
     Publish();
     if (callbacks_.wake_ingest) callbacks_.wake_ingest();
   }
   const std::int64_t begin_ns = now_ns_();
-  auto batch = turns_->Next(*channel_, timeout);
+  auto batch = AwaitBatch(timeout);
   channel_->learner_waited_ns.fetch_add(now_ns_() - begin_ns, std::memory_order_relaxed);
   if (!batch) return false;
   const bool held_out = batch->samples == TrainingBatch::Samples::kHeldOut;

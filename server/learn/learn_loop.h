@@ -37,6 +37,9 @@ struct LearnCallbacks {
   std::function<void(const Learner&, std::uint64_t batches)> at_border;
   /// The learner's trainer has failed, and nothing is learned any more; called once.
   std::function<void(const Status&)> on_failure;
+  /// Called at most once a minute, when Waiting() has got something to say after a batch. May be
+  /// empty.
+  std::function<void(const std::string& sentence)> on_waiting = {};
   std::function<void()> wake_ingest;  ///< channel's credit or version changed
 };
 
@@ -76,8 +79,14 @@ class LearnLoop {
   /// a report is due (batch_watch.h) and where the trainer says where it is; else "". Any thread,
   /// one at a time.
   std::string LateBatch();
+  /// Why nothing is learned, as the store says it ("learner waits for experience: ..."), from two
+  /// seconds after the last batch on; "": it learns, or its store learns from fresh batches alone.
+  /// Any thread.
+  std::string Waiting() const;
 
  private:
+  std::unique_ptr<TrainingBatch> AwaitBatch(std::chrono::milliseconds timeout);
+  void SetWaiting(std::string sentence);
   void Publish();
   void ApplyPosted();
   bool Learn(TrainingBatch& batch, bool held_out);
@@ -93,9 +102,11 @@ class LearnLoop {
   const std::unique_ptr<ExperienceStore> store_;
   StoreCounts counted_;                         ///< of the store, told to channel and turns
   const std::function<std::int64_t()> now_ns_;  ///< of waits
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<Rates> rates_;                  ///< not applied yet, as what follows
   std::shared_ptr<const Snapshot> returns_to_;  ///< null: it goes on
+  std::string waiting_;
+  std::int64_t next_waiting_ns_ = 0;  ///< when on_waiting may be called again
   BatchWatch watch_;
   bool failed_ = false;
 };

@@ -81,7 +81,7 @@ class ReplayStore : public ExperienceStore {
   Status Load(const StateReader& reader) override;
 
   /// Why Next gives no batch of samples, as one sentence; "": it gives one. The thread of all else.
-  std::string Waiting() const;
+  std::string Waiting() const override;
   /// Steps that are kept.
   std::uint64_t size() const { return kept_.rows().size(); }
 

@@ -273,6 +273,9 @@ class LateStore : public OnPolicyStore {
   void Learned(const LearnedBatch&) override { learned_ = true; }
   std::unique_ptr<TrainingBatch> Release() override { return nullptr; }
   StoreCounts counts() const override { return {.batches = kept_.size()}; }
+  std::string Waiting() const override {
+    return "has " + std::to_string(kept_.size()) + " of 2 batches";
+  }
 
  private:
   std::vector<std::unique_ptr<TrainingBatch>> kept_;
@@ -292,6 +295,42 @@ TEST_F(LearnLoopTest, WhatAStoreKeepsIsCountedBeforeItIsLearnedFrom) {
   EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
   EXPECT_EQ(turns->batches(), 2u);
   EXPECT_EQ(channel_->version.load(), 2u);
+}
+
+TEST_F(LearnLoopTest, AWaitIsSaidUntilTheNextBatchAndCalledOnceAMinute) {
+  std::int64_t now_ns = kNanosecondsPerSecond;
+  std::vector<std::string> told;
+  LearnCallbacks callbacks;
+  callbacks.on_waiting = [&](const std::string& sentence) { told.push_back(sentence); };
+  LearnLoop loop(
+      channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1), callbacks,
+      [&] { return now_ns; }, nullptr, std::make_unique<LateStore>());
+  EXPECT_EQ(loop.Waiting(), "");
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  EXPECT_EQ(loop.Waiting(), "has 0 of 2 batches");
+  EXPECT_TRUE(told.empty()) << "that nothing has come yet is no news";
+  Fill(1);
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  EXPECT_EQ(loop.Waiting(), "");
+  for (int i = 0; i < 3; ++i) (void)loop.PollOnce(std::chrono::milliseconds(0));
+  EXPECT_EQ(loop.Waiting(), "has 1 of 2 batches");
+  EXPECT_EQ(told, (std::vector<std::string>{"has 1 of 2 batches"}));
+  Fill(1);
+  for (int i = 0; i < 2; ++i) (void)loop.PollOnce(std::chrono::milliseconds(0));
+  EXPECT_EQ(loop.Waiting(), "has 2 of 2 batches");
+  EXPECT_EQ(told.size(), 1u) << "a minute has not passed";
+  now_ns += 60 * kNanosecondsPerSecond;
+  Fill(1);
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  EXPECT_EQ(told.back(), "has 3 of 2 batches");
+  EXPECT_EQ(told.size(), 2u);
+}
+
+TEST_F(LearnLoopTest, ALearnerOfFreshBatchesAloneSaysNothingOfAWait) {
+  LearnLoop loop = MakeLoop();
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  EXPECT_EQ(loop.Waiting(), "");
 }
 
 TEST(OnPolicyStoreTest, LearnsFromABatchOnceAndThenGivesItAndItsCreditBack) {
