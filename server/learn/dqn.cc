@@ -183,6 +183,11 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
     return InvalidArgument(
         "dqn learns a value for each choice, and these actions have numbers or switches in them: "
         "name another algorithm, or give the game discrete actions");
+  if (spec.spaces.privileged.kind != Space::Kind::kNone)
+    return InvalidArgument(
+        "dqn plays by the values that it learns, so they cannot read a privileged observation: "
+        "take "
+        "it out of the game, or name another algorithm");
   if (spec.recurrent())
     return InvalidArgument(
         "dqn learns from single steps, and this model remembers: take the recurrent layer out, or "

@@ -32,6 +32,13 @@ TEST_P(PendulumTest, IsLearned) {
   EXPECT_NEAR(static_cast<double>(scores.back().updates), 12'800 - 500, 64);
 }
 
+TEST_P(PendulumTest, IsLearnedFromStepsDrawnByTheirErrors) {
+  ReplayRun run = Small(GetParam(), "pendulum");
+  run.algorithm.replay.priority_exponent = 0.6;
+  EXPECT_GE(TrainFromReplay(run, 1).back().mean_return, -350.0)
+      << "a random policy has about -1200";
+}
+
 TEST_P(PendulumTest, IsTheSameRunEachTime) {
   ReplayRun run = Small(GetParam(), "pendulum");
   run.steps = run.evaluate_every = 960;
@@ -51,7 +58,7 @@ TEST(CartPoleTest, IsLearnedBySacOfChoices) {
 }
 
 /// The time limit cuts every episode in the last place of the chain. With a limit that counts as an
-/// end its value is 1, with the next episode's beginning as what follows 2.3.
+/// end its value is 1, with the next episode's beginning as what follows 5.
 TEST(ChainTest, TheValueAtTheTimeLimitIsTheOneWithoutIt) {
   ReplayRun run = Small("dqn", "chain");
   run.algorithm.normalize_reward = false;

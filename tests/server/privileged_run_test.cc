@@ -19,12 +19,13 @@ using ::testing::Not;
 /// done; shows the coin as the privileged observation.
 void Play(Agent& agent, int episodes, bool shows) {
   Random random(5);
+  Action action;
   for (int episode = 0; episode < episodes; ++episode) {
     const float coin = random.UniformInt(2) == 0 ? -1.0f : 1.0f;
     for (int step = 0; step < 8; ++step) {
       const float seen[] = {1, static_cast<float>(step)};
       if (shows) agent.Privileged(std::span(&coin, 1));
-      (void)agent.Act(seen);
+      agent.Act(std::span<const float>(seen), &action);
       agent.Reward(coin);
     }
     agent.End(kTerminated);
@@ -110,6 +111,83 @@ TEST(PrivilegedRun, AValueThatSharesThePolicysLayersIsRefused) {
   EXPECT_THAT((*client)->State().reason,
               HasSubstr("model.separate_value: expected true: the agents of model default have a "
                         "privileged observation"));
+  serve.Send(SIGTERM);
+  (void)serve.Wait(10);
+}
+
+/// Whose critics read it and whose policies do not: an algorithm, and the action of the game.
+struct Critics {
+  const char* algorithm;
+  Space action;
+};
+
+class CriticsRun : public ::testing::TestWithParam<Critics> {
+ protected:
+  std::vector<std::string> Serve() const {
+    return {"serve",
+            "--set",
+            "run.name=p",
+            "--set",
+            "server.listen=[\"" + address_ + "\"]",
+            "--set",
+            "run.log_interval_s=0.2",
+            "--set",
+            "model.layers=[32]",
+            "--set",
+            std::string("algorithm.name=\"") + GetParam().algorithm + "\"",
+            "--set",
+            "optimizer.learning_rate=1e-3",
+            "--set",
+            "replay.samples_per_insert=64",
+            "--set",
+            "algorithm.gamma=0.5",
+            "--set",
+            "run.stop_at_steps=6000"};
+  }
+
+  const Workplace place_;
+  const std::string address_ = "ipc://" + place_.path() + "/main";
+};
+
+/// Values that do not know the coin are wrong by 1 and more.
+TEST_P(CriticsRun, LearnFromItWhatThePolicyCannotSee) {
+  Process serve(place_.path(), Serve());
+  ASSERT_TRUE(serve.Says(" serves ")) << serve.Errors();
+  auto client = Client::Connect(address_, {.pace = Pace::kCredit});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Agent agent = (*client)->NewAgent(
+      {.observation = Box({2}), .action = GetParam().action, .privileged = Box({1})});
+  ASSERT_TRUE(agent.valid()) << (*client)->last_error();
+  while (!(*client)->should_stop()) Play(agent, 20, true);
+  EXPECT_EQ(serve.Wait(20), 0) << serve.Errors();
+  const double error = LastOf(place_.Read("runs/p/progress.csv"), "train/td_error");
+  EXPECT_GT(error, 0.0);
+  EXPECT_LT(error, 0.3);
+  const Ran exported = RunMurmurate(place_.path(), {"export", "p", "-o", "npc.policy"});
+  EXPECT_EQ(exported.code, 0) << exported.errors;
+  EXPECT_THAT(place_.Read("npc.policy"), Not(HasSubstr("privileged")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, CriticsRun,
+                         testing::Values(Critics{"sac", Box({1}, -1, 1)},
+                                         Critics{"td3", Box({1}, -1, 1)}),
+                         [](const auto& test) { return std::string(test.param.algorithm); });
+
+TEST(PrivilegedRun, DqnWhoseValuesAreThePolicyRefusesIt) {
+  const Workplace place;
+  const std::string address = "ipc://" + place.path() + "/main";
+  Process serve(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
+                               "algorithm.name=\"dqn\""});
+  ASSERT_TRUE(serve.Says(" serves "));
+  auto client = Client::Connect(address, {.quiet = true});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Agent agent =
+      (*client)->NewAgent({.observation = Box({2}), .action = Discrete(2), .privileged = Box({1})});
+  ASSERT_TRUE(agent.valid());
+  EXPECT_TRUE(Eventually(10, [&] { return (*client)->State().state == ClientState::kRefused; }));
+  EXPECT_THAT((*client)->State().reason,
+              HasSubstr("dqn plays by the values that it learns, so they cannot read a privileged "
+                        "observation"));
   serve.Send(SIGTERM);
   (void)serve.Wait(10);
 }
