@@ -26,7 +26,7 @@ SingleNetwork::SingleNetwork(const ModelSpec& spec, const NetworkPlan& plan,
                              const ParameterLayout& layout, int max_rows)
     : outputs_(plan.outputs),
       action_features_(plan.action_features),
-      chunk_rows_(std::min(max_rows, kChunkRows)),
+      chunk_rows_(ChunkRowsOf(max_rows)),
       room_{layout, max_rows},
       sources_(spec, plan, &room_),
       tower_(plan, sources_, chunk_rows_, &room_),

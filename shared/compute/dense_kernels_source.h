@@ -57,21 +57,25 @@ inline Vector LoadColumns(const float* p, bool last, Mask part) {
   return kPart && last ? LoadPart(p, part) : Load(p);
 }
 
-/// Full tiles of the commonest layers are finished in their registers (2.5 % of a forward pass);
-/// all others by FinishTile, for a quarter of the code.
+/// Full tiles of the commonest layers are finished in their registers (of a forward pass 2.5 % by
+/// tanh, of an update of 256-256 by relu 6 %); all others by FinishTile, for a quarter of the code.
 constexpr bool IsFull(int rows, int columns) {
   return rows == kTileRows && columns == kTileVectors * kLanes;
 }
 
 inline Vector FinishInTile(const GemmCall& call, int row, int column, Vector x) {
+  if (call.epilogue == Epilogue::kNone) return x;
   if (call.epilogue == Epilogue::kTanh) return Tanh(x);
-  if (call.epilogue != Epilogue::kTanhGradient) return x;
-  const float* const y = call.output + row * call.output_row_stride + column;
-  return Apply<Epilogue::kTanhGradient>(x, Load(y));
+  if (call.epilogue == Epilogue::kRelu) return Max(x, Splat(0.0f));
+  const bool tanh = call.epilogue == Epilogue::kTanhGradient;
+  if (!tanh && call.epilogue != Epilogue::kReluGradient) return x;
+  const Vector y = Load(call.output + row * call.output_row_stride + column);
+  return tanh ? Apply<Epilogue::kTanhGradient>(x, y) : Apply<Epilogue::kReluGradient>(x, y);
 }
 
 inline bool FinishedInTile(Epilogue epilogue) {
-  return epilogue == Epilogue::kTanh || epilogue == Epilogue::kTanhGradient;
+  return epilogue == Epilogue::kTanh || epilogue == Epilogue::kTanhGradient ||
+         epilogue == Epilogue::kRelu || epilogue == Epilogue::kReluGradient;
 }
 
 /// A tile's share of a row of B. B's rows lie apart, so the processor does not guess the next one;
