@@ -27,6 +27,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent.parent
 TABLE = HERE / "tests/matrix/cells.txt"
 ALGORITHMS = "ppo", "impala", "a2c"
+REPLAYS = "dqn", "sac", "td3"  # learn from a replay: only with the games that the table says
 TRUNKS = "separate", "shared", "lstm"
 GAMES = ("cartpole", "pendulum", "catch", "recall", "box100", "rewards1000", "acrobot",
          "mountain_car_continuous")
@@ -64,7 +65,24 @@ SETTINGS = {
     ("a2c", "catch"): "trajectory_length = 16\nbatch_steps = 128\ngamma = 0.95\nentropy = 0.01",
     ("a2c", "recall"): "trajectory_length = 32\nbatch_steps = 256\ngamma = 0.95\nentropy = 0.01",
 }
+# What is said of the replay. The random part of what is played is small in the end: a cell is judged
+# by training episodes.
+REPLAY_SETTINGS = {
+    "dqn": "trajectory_length = 8\nbatch_steps = 64\n"
+           "epsilon = {from = 1, to = 0.01, steps = 10_000}",
+    "sac": "trajectory_length = 8\nbatch_steps = 64",
+    "td3": "trajectory_length = 8\nbatch_steps = 64\nnoise = 0.05",
+}
+REPLAY = {
+    ("dqn", "catch"): "samples_per_insert = 8",
+    ("sac", "cartpole"): "samples_per_insert = 64",
+    ("sac", "pendulum"): "learning_starts = 500",
+    ("td3", "pendulum"): "learning_starts = 500",
+}
 RATE = {
+    ("sac", "cartpole"): "1e-3",
+    ("sac", "pendulum"): "1e-3",
+    ("td3", "pendulum"): "1e-3",
     ("ppo", "cartpole"): "{from = 3e-3, to = 3e-4, steps = 100_000}",
     ("ppo", "pendulum"): "{from = 1.5e-3, to = 1e-4, steps = 200_000}",
     ("ppo", "catch"): "{from = 2e-3, to = 2e-4, steps = 150_000}",
@@ -116,6 +134,7 @@ def product(cells):
         for agents, rule in itertools.product(AGENTS, RULES):
             cell = first[factors].like(agents, rule)
             yield known.get(cell.name, cell)
+    yield from (cell for cell in cells if cell.algorithm in REPLAYS)
 
 
 def model_lines(cell):
@@ -136,6 +155,8 @@ def kind_of(cell):
 
 
 def algorithm_lines(cell):
+    if cell.algorithm in REPLAYS:
+        return REPLAY_SETTINGS[cell.algorithm].splitlines()
     lines = SETTINGS.get(kind_of(cell), "").splitlines()
     if cell.agents <= 8 or not lines:
         return lines
@@ -163,6 +184,8 @@ def config_of(cell):
         lines += ['name = "momentum"', "learning_rate = 0.1"]
     elif rate := RATE.get(kind_of(cell)):
         lines.append("learning_rate = " + rate)
+    if kind_of(cell) in REPLAY:
+        lines += ["[replay]", REPLAY[kind_of(cell)]]
     if learners > 1:
         lines += ["[parameters]", f'rule = "{cell.rule}"']
     lines += ["[evaluation]", "every = 0"]
