@@ -75,12 +75,10 @@ REPLAY_SETTINGS = {
 }
 REPLAY = {
     ("dqn", "catch"): "samples_per_insert = 8",
-    ("sac", "cartpole"): "samples_per_insert = 64",
     ("sac", "pendulum"): "learning_starts = 500",
     ("td3", "pendulum"): "learning_starts = 500",
 }
 RATE = {
-    ("sac", "cartpole"): "1e-3",
     ("sac", "pendulum"): "1e-3",
     ("td3", "pendulum"): "1e-3",
     ("ppo", "cartpole"): "{from = 3e-3, to = 3e-4, steps = 100_000}",
