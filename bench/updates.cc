@@ -18,6 +18,7 @@
 #include "server/learn/algorithm_keys.h"
 #include "server/learn/algorithms.h"
 #include "server/learn/learner.h"
+#include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 #include "shared/core/random.h"
 #include "shared/model/policy_and_value.h"
@@ -151,8 +152,7 @@ void Measure(const std::string& name, Updates& updates, double products, int rou
     seconds = std::min(seconds, SecondsPerCall([&] { (void)updates.Make(); }, rounds) / made);
   }
   const double flops = 2 * products;
-  const std::string of =
-      name + ", " + std::to_string(static_cast<int>(flops * 1e-5)) + " x 0.1 M operations";
+  const std::string of = name + ", " + FormatNumber("%.1f", flops * 1e-6) + " M operations";
   Print({.name = of + ", one update",
          .unit = "us",
          .ours = seconds * 1e6,

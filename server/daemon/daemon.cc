@@ -324,8 +324,8 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
                       "model " + model->name() + ": " + model->recording()->Finish());
   state.operate_loop.reset();
   state.publish_loop.reset();
-  for (const auto& model : state.models.all())
-    model->FinishEvaluating(!state.parts.operate->ended_by_itself());
+  for (const auto& model : state.models.all())  // their last weights
+    model->evaluations().Finish(!state.parts.operate->ended_by_itself());
   for (const auto& model : state.models.all()) model->PostCheckpoint();  // with what they scored
   state.parts.operate->Finish();
   const Progress& progress = state.parts.operate->progress();

@@ -267,8 +267,6 @@ void LiveModel::OnTried(bool written, Checkpoint* checkpoint) {
   spare_.Release(std::move(checkpoint->state));
 }
 
-void LiveModel::FinishEvaluating(bool somebody_waits) { evaluations_.Finish(somebody_waits); }
-
 void LiveModel::AskToEnd() {
   source_->Stop();
   for (const auto& loop : loops_) loop->RequestStop();

@@ -58,8 +58,6 @@ class LiveModel {
   void ReportLateBatches();
   /// "model default: learner waits for experience: ..." (LearnLoop::Waiting), or "".
   std::string Waiting() const;
-  /// Plays its last weights, after the last batch.
-  void FinishEvaluating(bool somebody_waits);
 
  private:
   LearnCallbacks Callbacks();
