@@ -10,15 +10,9 @@
 #include <cmath>
 #include <string>
 
-#include "server/learn/algorithm.h"
 #include "server/learn/choice_values.h"
-#include "server/learn/minibatch.h"
 #include "server/learn/replay_algorithm.h"
-#include "server/learn/replay_planner.h"
-#include "server/learn/window_return.h"
 #include "server/network/single_network.h"
-#include "server/replay/replay_store.h"
-#include "shared/core/check.h"
 #include "shared/model/policy_and_value.h"
 
 namespace murmurate {
@@ -26,117 +20,61 @@ namespace {
 
 constexpr std::string_view kTargetNetwork = "target";
 
-enum Place : std::size_t { kRows, kLoss, kValue, kDistance };
-
-class Dqn : public Algorithm {
+class Dqn : public ReplayAlgorithm {
  public:
   Dqn(const ModelSpec& spec, const AlgorithmSettings& settings)
-      : most_rows_(settings.replay.minibatch),
-        n_step_(settings.n_step),
-        gamma_(settings.gamma),
+      : ReplayAlgorithm(spec, settings),
         double_q_(settings.double_q),
-        prioritizes_(settings.replay.priority_exponent > 0.0),
-        layout_(spec),
         choices_(ActionLayout(spec.spaces.action, spec.continuous)),
-        policy_(spec, layout_, kPolicyNetwork, most_rows_),
-        target_(spec, layout_, kTargetNetwork, most_rows_),
-        here_(spec, most_rows_),
-        there_(spec, most_rows_) {
-    const std::size_t rows = static_cast<std::size_t>(most_rows_);
+        policy_(spec, layout(), kPolicyNetwork, steps().most()),
+        target_(spec, layout(), kTargetNetwork, steps().most()) {
+    const auto rows = static_cast<std::size_t>(steps().most());
     for (AlignedFloats* block : {&q_, &next_, &next_target_, &d_q_})
       *block = AlignedFloats(rows * outputs());
-    for (AlignedFloats* column : {&target_value_, &discount_}) *column = AlignedFloats(rows);
-    seen_.reserve(rows);
-    ends_.reserve(rows);
+    target_value_ = AlignedFloats(rows);
   }
-
-  void Prepare(std::span<const float> parameters, const TrainingBatch& batch,
-               const BatchPlan& plan) override;
-  bool Gradient(std::size_t update, std::span<const float> parameters,
-                std::span<float> gradient) override;
-  void Score(std::size_t, std::span<const float>) override {
-    MURMURATE_CHECK(false, "only labels are held out");
-  }
-  const AlgorithmSums& sums() const override { return sums_; }
-  /// The distance of each row's value from its target.
-  std::span<const float> row_answers() const override { return answers_; }
-  const ParameterLayout& layout() const override { return layout_; }
 
  private:
   std::size_t outputs() const { return static_cast<std::size_t>(policy_.outputs()); }
-  void SeeRows(std::span<const std::int32_t> rows, std::span<const float> parameters);
-  void FindTargets(std::span<const std::int32_t> rows, std::span<const float> parameters);
-  void LearnRow(std::size_t i, float weight);
+  void FindErrors(std::span<const float> parameters, Random& random) override;
+  void AddGradients(const PlannedUpdate& update, std::span<const float> parameters, Random& random,
+                    std::span<float> gradient) override;
+  double Distance(std::size_t i) const override;
+  void FindTargets(std::span<const float> parameters);
+  void LearnStep(std::size_t i);
   float ErrorOf(std::size_t i, int variable) const;
-  double Distance(std::size_t i) const;
 
-  const int most_rows_, n_step_;
-  const double gamma_;
-  const bool double_q_, prioritizes_;
-  const ParameterLayout layout_;
+  const bool double_q_;
   const ChoiceValues choices_;
   SingleNetwork policy_, target_;
-  Minibatch here_, there_;                      ///< rows, and where their returns end
-  std::vector<SeenRow> seen_, ends_;            ///< the same
   AlignedFloats q_, next_, next_target_, d_q_;  ///< [rows][outputs]
-  AlignedFloats target_value_, discount_;       ///< [rows]
-  std::vector<float> answers_;
-  const TrainingBatch* batch_ = nullptr;
-  const BatchPlan* plan_ = nullptr;
-  AlgorithmSums sums_{};
+  AlignedFloats target_value_;                  ///< [rows]
 };
 
-void Dqn::Prepare(std::span<const float> parameters, const TrainingBatch& batch,
-                  const BatchPlan& plan) {
-  batch_ = &batch;
-  plan_ = &plan;
-  sums_ = {};
-  answers_.clear();
-  if (!prioritizes_ || !plan.updates.empty()) return;
-  std::span<const std::int32_t> rows(plan.rows);
-  while (!rows.empty()) {
-    const std::size_t count = std::min(rows.size(), static_cast<std::size_t>(most_rows_));
-    SeeRows(rows.first(count), parameters);
-    for (std::size_t i = 0; i < count; ++i) answers_.push_back(static_cast<float>(Distance(i)));
-    rows = rows.subspan(count);
-  }
+void Dqn::FindErrors(std::span<const float> parameters, Random&) {
+  FindTargets(parameters);
+  const Minibatch& here = steps().here();
+  policy_.Forward(parameters, here.observations(), here.rows(), q_.data());
 }
 
-/// Leaves the values of rows of the batch, kept for Backward, and their targets.
-void Dqn::SeeRows(std::span<const std::int32_t> rows, std::span<const float> parameters) {
-  FindTargets(rows, parameters);
-  seen_.clear();
-  for (const std::int32_t row : rows) seen_.push_back({.row = row});
-  here_.Gather(*batch_, seen_, rows.front());
-  policy_.Forward(parameters, here_.observations(), here_.rows(), q_.data());
-}
-
-void Dqn::FindTargets(std::span<const std::int32_t> rows, std::span<const float> parameters) {
-  ends_.clear();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const WindowReturn found = ReturnOf(*batch_, rows[i], n_step_, gamma_);
-    ends_.push_back(found.end);
-    target_value_[i] = static_cast<float>(found.reward);
-    discount_[i] = found.discount;
-  }
-  there_.Gather(*batch_, ends_, rows.front());
-  target_.Forward(parameters, there_.observations(), there_.rows(), next_target_.data());
-  if (double_q_) policy_.Forward(parameters, there_.observations(), there_.rows(), next_.data());
+void Dqn::FindTargets(std::span<const float> parameters) {
+  const Minibatch& there = steps().there();
+  target_.Forward(parameters, there.observations(), there.rows(), next_target_.data());
+  if (double_q_) policy_.Forward(parameters, there.observations(), there.rows(), next_.data());
   const AlignedFloats& by = double_q_ ? next_ : next_target_;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (discount_[i] == 0.0f) continue;
-    const bool has_mask = batch_->masked && ends_[i].successor == nullptr;
-    const std::uint8_t* const mask =
-        has_mask ? &batch_->mask[static_cast<std::size_t>(ends_[i].row) * outputs()] : nullptr;
+  for (std::size_t i = 0; i < steps().count(); ++i) {
+    target_value_[i] = steps().reward(i);
+    if (steps().discount(i) == 0.0f) continue;
     const std::size_t at = i * outputs();
-    target_value_[i] += discount_[i] * static_cast<float>(choices_.ValueOfBest(
-                                           by.data() + at, next_target_.data() + at, mask));
+    target_value_[i] +=
+        steps().discount(i) * static_cast<float>(choices_.ValueOfBest(
+                                  by.data() + at, next_target_.data() + at, steps().MaskThere(i)));
   }
 }
 
-/// Of the value that a variable's choice has in the i-th row seen, from the row's target.
+/// Of the value that a variable's choice has in step i, from the step's target.
 float Dqn::ErrorOf(std::size_t i, int variable) const {
-  const std::size_t output = choices_.OutputOf(variable, here_.Action(i));
+  const std::size_t output = choices_.OutputOf(variable, steps().here().Action(i));
   return q_[i * outputs() + output] - target_value_[i];
 }
 
@@ -148,34 +86,26 @@ double Dqn::Distance(std::size_t i) const {
 }
 
 /// Its gradient: Huber's is the error cut to +- 1.
-void Dqn::LearnRow(std::size_t i, float weight) {
+void Dqn::LearnStep(std::size_t i) {
+  const Minibatch& here = steps().here();
+  const float weight = here.weights()[i] / static_cast<float>(steps().count());
   const float part = weight / static_cast<float>(choices_.variables());
   for (int variable = 0; variable < choices_.variables(); ++variable) {
     const float error = ErrorOf(i, variable), size = std::abs(error);
-    d_q_[i * outputs() + choices_.OutputOf(variable, here_.Action(i))] =
+    d_q_[i * outputs() + choices_.OutputOf(variable, here.Action(i))] =
         part * std::clamp(error, -1.0f, 1.0f);
-    sums_[kLoss] += double{here_.weights()[i]} *
-                    (size <= 1.0f ? 0.5 * double{size} * size : double{size} - 0.5) /
-                    choices_.variables();
-    sums_[kValue] += (double{error} + target_value_[i]) / choices_.variables();
+    Count(kLoss, double{here.weights()[i]} *
+                     (size <= 1.0f ? 0.5 * double{size} * size : double{size} - 0.5) /
+                     choices_.variables());
+    Count(kValue, (double{error} + target_value_[i]) / choices_.variables());
   }
-  const double distance = Distance(i);
-  answers_.push_back(static_cast<float>(distance));
-  sums_[kDistance] += distance;
-  ++sums_[kRows];
 }
 
-bool Dqn::Gradient(std::size_t update, std::span<const float> parameters,
-                   std::span<float> gradient) {
-  const PlannedUpdate& planned = plan_->updates[update];
-  const auto rows = std::span(plan_->order).subspan(planned.first, planned.count);
-  SeeRows(rows, parameters);
-  std::fill_n(d_q_.begin(), rows.size() * outputs(), 0.0f);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    LearnRow(i, here_.weights()[i] / static_cast<float>(rows.size()));
-  std::ranges::fill(gradient, 0.0f);
+void Dqn::AddGradients(const PlannedUpdate&, std::span<const float> parameters, Random&,
+                       std::span<float> gradient) {
+  std::fill_n(d_q_.begin(), steps().count() * outputs(), 0.0f);
+  for (std::size_t i = 0; i < steps().count(); ++i) LearnStep(i);
   policy_.Backward(parameters, d_q_.data(), gradient);
-  return true;
 }
 
 Result<ModelSpec> NetworksOf(ModelSpec spec) {
@@ -192,36 +122,32 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
   return spec;
 }
 
+ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
+  return {.mode = ActSettings::Mode::kEpsilon,
+          .epsilon = static_cast<float>(settings.policy.epsilon.At(learned_steps))};
+}
+
 }  // namespace
 
 const AlgorithmKind& DqnKind() {
-  static const AlgorithmKind kKind{
-      .name = "dqn",
-      .replays = true,
-      .values = false,
-      .prepares = false,
-      .defaults = {{"algorithm", "trajectory_length", std::int64_t{32}},
-                   {"algorithm", "batch_steps", std::int64_t{256}},
-                   {"algorithm", "epochs", std::int64_t{1}},
-                   {"algorithm", "max_grad_norm", 10.0},
-                   {"optimizer", "learning_rate", 1e-3}},
-      .refusals = ReplayRefusals({"policy_every", "initial_temperature", "target_entropy", "noise",
-                                  "noise_color", "target_noise", "target_noise_clip"}),
-      .metrics = {{&LearnReport::value_loss, kLoss, kRows},
-                  {&kQValue, kValue, kRows},
-                  {&kTdError, kDistance, kRows}},
-      .networks = NetworksOf,
-      .act =
-          [](const AlgorithmSettings& settings, std::uint64_t learned_steps) {
-            return ActSettings{
-                .mode = ActSettings::Mode::kEpsilon,
-                .epsilon = static_cast<float>(settings.policy.epsilon.At(learned_steps))};
-          },
-      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings)
-          -> std::unique_ptr<Algorithm> { return std::make_unique<Dqn>(spec, settings); },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t)
-          -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings); },
-      .make_store = MakeWindowStore};
+  static const AlgorithmKind kKind = [] {
+    AlgorithmKind kind =
+        ReplayKind("dqn", {"policy_every", "initial_temperature", "target_entropy", "noise",
+                           "noise_color", "target_noise", "target_noise_clip"});
+    kind.values = false;
+    kind.defaults = {{"algorithm", "trajectory_length", std::int64_t{32}},
+                     {"algorithm", "batch_steps", std::int64_t{256}},
+                     {"algorithm", "epochs", std::int64_t{1}},
+                     {"algorithm", "max_grad_norm", 10.0},
+                     {"optimizer", "learning_rate", 1e-3}};
+    kind.networks = NetworksOf;
+    kind.act = Act;
+    kind.make = [](const ModelSpec& spec,
+                   const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
+      return std::make_unique<Dqn>(spec, settings);
+    };
+    return kind;
+  }();
   return kKind;
 }
 
