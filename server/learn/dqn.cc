@@ -1,114 +1,118 @@
-// DQN (Mnih et al. 2015): a network that gives the value of each choice, learned from a replay by
+// DQN (Mnih et al. 2015): networks that give the value of each choice (choice_networks.h), learned
+// from a replay by
 //   y = sum_{i<k} gamma^i r_{t+i} + gamma^k Q_target(s_{t+k}, best action there)
 // with k <= n_step (window_return.h). With double_q the best action is the policy's choice (van
 // Hasselt et al. 2016, arXiv 1509.06461), without it the target's. Masks hold wherever a maximum is
 // taken. The loss is Huber's with delta 1 on Q - y, the mean over a minibatch's windows, each times
-// its weight, and over the variables of an action (choice_values.h).
+// its weight, and over the variables of an action (choice_values.h). With `quantiles` the targets'
+// quantiles give as many numbers y, and the loss is that of quantile_loss.h; a priority is the
+// distance of both means.
 //
-// The network is the policy itself: agents play its best choice, and with probability epsilon any.
+// Agents play the best choice of the policy, and with probability epsilon any.
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <numeric>
 
-#include "server/learn/choice_values.h"
+#include "server/learn/choice_networks.h"
+#include "server/learn/quantile_loss.h"
 #include "server/learn/replay_algorithm.h"
-#include "server/network/single_network.h"
-#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
-
-constexpr std::string_view kTargetNetwork = "target";
 
 class Dqn : public ReplayAlgorithm {
  public:
   Dqn(const ModelSpec& spec, const AlgorithmSettings& settings)
       : ReplayAlgorithm(spec, settings),
         double_q_(settings.double_q),
-        choices_(ActionLayout(spec.spaces.action, spec.continuous)),
-        policy_(spec, layout(), kPolicyNetwork, steps().most()),
-        target_(spec, layout(), kTargetNetwork, steps().most()) {
-    const auto rows = static_cast<std::size_t>(steps().most());
-    for (AlignedFloats* block : {&q_, &next_, &next_target_, &d_q_})
-      *block = AlignedFloats(rows * outputs());
-    target_value_ = AlignedFloats(rows);
-  }
+        learned_(spec, layout(), false, steps().most()),
+        targets_(spec, layout(), true, steps().most()),
+        loss_(quantiles()),
+        target_(static_cast<std::size_t>(steps().most()) * quantiles()) {}
 
  private:
-  std::size_t outputs() const { return static_cast<std::size_t>(policy_.outputs()); }
+  std::size_t quantiles() const { return learned_.quantiles(); }
+  const ChoiceValues& choices() const { return learned_.choices(); }
   void FindErrors(std::span<const float> parameters, Random& random) override;
   void AddGradients(const PlannedUpdate& update, std::span<const float> parameters, Random& random,
                     std::span<float> gradient) override;
   double Distance(std::size_t i) const override;
   void FindTargets(std::span<const float> parameters);
   void LearnStep(std::size_t i);
-  float ErrorOf(std::size_t i, int variable) const;
+  /// Where step i has the quantiles of a variable's choice, in values().
+  std::size_t PlaceOf(std::size_t i, int variable) const {
+    const std::size_t output = choices().OutputOf(variable, steps().here().Action(i));
+    return (i * learned_.outputs() + output) * quantiles();
+  }
+  std::span<const float> TargetsOf(std::size_t i) const {
+    return std::span<const float>(target_).subspan(i * quantiles(), quantiles());
+  }
+  std::span<const float> ValuesOf(std::size_t i, int variable) const {
+    return {learned_.values() + PlaceOf(i, variable), quantiles()};
+  }
 
   const bool double_q_;
-  const ChoiceValues choices_;
-  SingleNetwork policy_, target_;
-  AlignedFloats q_, next_, next_target_, d_q_;  ///< [rows][outputs]
-  AlignedFloats target_value_;                  ///< [rows]
+  ChoiceNetworks learned_, targets_;
+  QuantileLoss loss_;
+  std::vector<float> target_;  ///< [rows][quantiles]
 };
+
+float MeanOf(std::span<const float> numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0f) / static_cast<float>(numbers.size());
+}
 
 void Dqn::FindErrors(std::span<const float> parameters, Random&) {
   FindTargets(parameters);
-  const Minibatch& here = steps().here();
-  policy_.Forward(parameters, here.observations(), here.rows(), q_.data());
+  learned_.Forward(parameters, steps().here().observations(), steps().here().rows());
 }
 
 void Dqn::FindTargets(std::span<const float> parameters) {
   const Minibatch& there = steps().there();
-  target_.Forward(parameters, there.observations(), there.rows(), next_target_.data());
-  if (double_q_) policy_.Forward(parameters, there.observations(), there.rows(), next_.data());
-  const AlignedFloats& by = double_q_ ? next_ : next_target_;
+  targets_.Forward(parameters, there.observations(), there.rows());
+  if (double_q_) learned_.ForwardScores(parameters, there.observations(), there.rows());
+  const float* const scores = double_q_ ? learned_.scores() : targets_.scores();
   for (std::size_t i = 0; i < steps().count(); ++i) {
-    target_value_[i] = steps().reward(i);
-    if (steps().discount(i) == 0.0f) continue;
-    const std::size_t at = i * outputs();
-    target_value_[i] +=
-        steps().discount(i) * static_cast<float>(choices_.ValueOfBest(
-                                  by.data() + at, next_target_.data() + at, steps().MaskThere(i)));
+    const float discount = steps().discount(i);
+    const std::size_t at = i * learned_.outputs();
+    for (std::size_t j = 0; j < quantiles(); ++j) {
+      float& y = target_[i * quantiles() + j] = steps().reward(i);
+      if (discount == 0.0f) continue;
+      y += discount * static_cast<float>(choices().ValueOfBest(
+                          scores + at, targets_.values() + at * quantiles() + j,
+                          steps().MaskThere(i), quantiles()));
+    }
   }
 }
 
-/// Of the value that a variable's choice has in step i, from the step's target.
-float Dqn::ErrorOf(std::size_t i, int variable) const {
-  const std::size_t output = choices_.OutputOf(variable, steps().here().Action(i));
-  return q_[i * outputs() + output] - target_value_[i];
-}
-
 double Dqn::Distance(std::size_t i) const {
+  const float target = MeanOf(TargetsOf(i));
   double sum = 0.0;
-  for (int variable = 0; variable < choices_.variables(); ++variable)
-    sum += std::abs(double{ErrorOf(i, variable)});
-  return sum / choices_.variables();
+  for (int variable = 0; variable < choices().variables(); ++variable)
+    sum += std::abs(double{MeanOf(ValuesOf(i, variable)) - target});
+  return sum / choices().variables();
 }
 
-/// Its gradient: Huber's is the error cut to +- 1.
 void Dqn::LearnStep(std::size_t i) {
-  const Minibatch& here = steps().here();
-  const float weight = here.weights()[i] / static_cast<float>(steps().count());
-  const float part = weight / static_cast<float>(choices_.variables());
-  for (int variable = 0; variable < choices_.variables(); ++variable) {
-    const float error = ErrorOf(i, variable), size = std::abs(error);
-    d_q_[i * outputs() + choices_.OutputOf(variable, here.Action(i))] =
-        part * std::clamp(error, -1.0f, 1.0f);
-    Count(kLoss, double{here.weights()[i]} *
-                     (size <= 1.0f ? 0.5 * double{size} * size : double{size} - 0.5) /
-                     choices_.variables());
-    Count(kValue, (double{error} + target_value_[i]) / choices_.variables());
+  const float weight = steps().here().weights()[i];
+  const auto variables = static_cast<float>(choices().variables());
+  const float part = weight / static_cast<float>(steps().count()) / variables;
+  for (int variable = 0; variable < choices().variables(); ++variable) {
+    const std::span<const float> values = ValuesOf(i, variable);
+    const double loss =
+        loss_.Find(values, TargetsOf(i), part, learned_.d_values() + PlaceOf(i, variable));
+    Count(kLoss, double{weight} * loss / choices().variables());
+    Count(kValue, double{MeanOf(values)} / choices().variables());
   }
 }
 
 void Dqn::AddGradients(const PlannedUpdate&, std::span<const float> parameters, Random&,
                        std::span<float> gradient) {
-  std::fill_n(d_q_.begin(), steps().count() * outputs(), 0.0f);
+  std::fill_n(learned_.d_values(), steps().count() * learned_.outputs() * quantiles(), 0.0f);
   for (std::size_t i = 0; i < steps().count(); ++i) LearnStep(i);
-  policy_.Backward(parameters, d_q_.data(), gradient);
+  learned_.Backward(parameters, gradient);
 }
 
-Result<ModelSpec> NetworksOf(ModelSpec spec) {
+Result<ModelSpec> NetworksOf(ModelSpec spec, const AlgorithmSettings& settings) {
   if (!ChoiceValues::HasChoicesOnly(ActionLayout(spec.spaces.action, spec.continuous)))
     return InvalidArgument(
         "dqn learns a value for each choice, and these actions have numbers or switches in them: "
@@ -117,14 +121,16 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
     return InvalidArgument(
         "dqn learns from single steps, and this model remembers: take the recurrent layer out, or "
         "name another algorithm");
-  NetworkSpec policy = spec.networks.front();
-  spec.networks = {policy, {.name = std::string(kTargetNetwork), .follows = policy.name}};
+  spec = ChoiceNetworks::AddTo(std::move(spec), settings);
+  if (const Status status = CheckModel(spec); !status.ok()) return status;
   return spec;
 }
 
 ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
   return {.mode = ActSettings::Mode::kEpsilon,
-          .epsilon = static_cast<float>(settings.policy.epsilon.At(learned_steps))};
+          .epsilon = static_cast<float>(settings.policy.epsilon.At(learned_steps)),
+          .ladder_count = static_cast<std::uint32_t>(settings.policy.ladder_count),
+          .ladder_alpha = static_cast<float>(settings.policy.ladder_alpha)};
 }
 
 }  // namespace

@@ -8,6 +8,15 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+ReplaySettings OfWindows(const AlgorithmSettings& settings) {
+  ReplaySettings replay = settings.replay;
+  replay.window = settings.n_step + 1;
+  return replay;
+}
+
+}  // namespace
 
 ReplayAlgorithm::ReplayAlgorithm(const ModelSpec& spec, const AlgorithmSettings& settings)
     : prioritizes_(settings.replay.priority_exponent > 0.0),
@@ -54,11 +63,11 @@ void ReplayAlgorithm::Score(std::size_t, std::span<const float>) {
   MURMURATE_CHECK(false, "only labels are held out");
 }
 
-std::unique_ptr<ExperienceStore> MakeWindowStore(const AlgorithmSettings& settings,
-                                                 const StoreSetup& setup) {
-  ReplaySettings replay = settings.replay;
-  replay.window = settings.n_step + 1;
-  return std::make_unique<ReplayStore>(replay, setup);
+Result<std::unique_ptr<ExperienceStore>> MakeWindowStore(const AlgorithmSettings& settings,
+                                                         const StoreSetup& setup) {
+  auto made = ReplayStore::Make(OfWindows(settings), setup);
+  if (!made.ok()) return made.status();
+  return std::unique_ptr<ExperienceStore>(*std::move(made));
 }
 
 std::vector<KeyDefault> CriticDefaults(std::vector<KeyDefault> own) {
@@ -82,14 +91,18 @@ AlgorithmKind ReplayKind(std::string name, std::vector<std::string> refused) {
         "staleness", "max_staleness", "normalize_advantage", "minibatch", "epochs", "burn_in"})
     refused.push_back(key);
   using A = ReplayAlgorithm;
-  AlgorithmKind kind{.name = std::move(name),
-                     .replays = true,
-                     .prepares = false,
-                     .metrics = {{&LearnReport::value_loss, A::kLoss, A::kSteps},
-                                 {&LearnReport::policy_loss, A::kPolicyLoss, A::kPolicySteps},
-                                 {&kQValue, A::kValue, A::kSteps},
-                                 {&kTdError, A::kDistance, A::kSteps}},
-                     .make_store = MakeWindowStore};
+  AlgorithmKind kind{
+      .name = std::move(name),
+      .replays = true,
+      .prepares = false,
+      .metrics = {{&LearnReport::value_loss, A::kLoss, A::kSteps},
+                  {&LearnReport::policy_loss, A::kPolicyLoss, A::kPolicySteps},
+                  {&kQValue, A::kValue, A::kSteps},
+                  {&kTdError, A::kDistance, A::kSteps}},
+      .make_store = MakeWindowStore,
+      .store_bytes = [](const AlgorithmSettings& settings, const TrajectoryLayout& layout) {
+        return ReplayStore::BytesFor(OfWindows(settings), layout);
+      }};
   for (std::string& key : refused)
     kind.refusals.push_back({.key = std::move(key),
                              .expected = "no such line",

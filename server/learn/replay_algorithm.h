@@ -74,8 +74,9 @@ class ReplayAlgorithm : public Algorithm {
 AlgorithmKind ReplayKind(std::string name, std::vector<std::string> refused);
 /// Defaults of one that learns a policy beside its critics, with `own` behind them.
 std::vector<KeyDefault> CriticDefaults(std::vector<KeyDefault> own);
-/// A replay whose samples have n_step steps, and the row where the return ends.
-std::unique_ptr<ExperienceStore> MakeWindowStore(const AlgorithmSettings& settings,
-                                                 const StoreSetup& setup);
+/// A replay whose samples have n_step steps, and the row where the return ends. kResource: it does
+/// not fit into memory; kInvalidArgument: CheckReplaySettings.
+Result<std::unique_ptr<ExperienceStore>> MakeWindowStore(const AlgorithmSettings& settings,
+                                                         const StoreSetup& setup);
 
 }  // namespace murmurate

@@ -121,7 +121,7 @@ void SacOfNumbers::Report(double policy_loss, double entropy) {
 constexpr Metric kTemperatureNow{"train/temperature", MetricKind::kMean, "",
                                  "mean weight of the entropy, in units of reward"};
 
-Result<ModelSpec> NetworksOf(ModelSpec spec) {
+Result<ModelSpec> NetworksOf(ModelSpec spec, const AlgorithmSettings&) {
   if (spec.recurrent())
     return InvalidArgument(
         "sac learns from single steps, and this model remembers: take the recurrent layer out, or "
@@ -148,8 +148,9 @@ ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) 
 const AlgorithmKind& SacKind() {
   using A = ReplayAlgorithm;
   static const AlgorithmKind kKind = [] {
-    AlgorithmKind kind = ReplayKind("sac", {"epsilon", "double_q", "policy_every", "noise",
-                                            "target_noise", "target_noise_clip"});
+    AlgorithmKind kind = ReplayKind(
+        "sac", {"epsilon", "epsilon_ladder", "epsilon_ladder_alpha", "double_q", "dueling",
+                "quantiles", "policy_every", "noise", "target_noise", "target_noise_clip"});
     kind.defaults = CriticDefaults(
         {{"algorithm", "target_every", std::int64_t{1}}, {"optimizer", "learning_rate", 3e-4}});
     kind.metrics.push_back({&LearnReport::entropy, A::kEntropy, A::kPolicySteps});

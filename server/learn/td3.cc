@@ -98,7 +98,7 @@ void Td3::AddPolicyGradient(std::span<const float> parameters, std::span<float> 
   Count(kPolicyLoss, -value / static_cast<double>(steps().count()));
 }
 
-Result<ModelSpec> NetworksOf(ModelSpec spec) {
+Result<ModelSpec> NetworksOf(ModelSpec spec, const AlgorithmSettings&) {
   if (spec.recurrent())
     return InvalidArgument(
         "td3 learns from single steps, and this model remembers: take the recurrent layer out, or "
@@ -129,7 +129,8 @@ ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) 
 const AlgorithmKind& Td3Kind() {
   static const AlgorithmKind kKind = [] {
     AlgorithmKind kind =
-        ReplayKind("td3", {"epsilon", "double_q", "initial_temperature", "target_entropy"});
+        ReplayKind("td3", {"epsilon", "epsilon_ladder", "epsilon_ladder_alpha", "double_q",
+                           "dueling", "quantiles", "initial_temperature", "target_entropy"});
     kind.defaults = CriticDefaults({{"algorithm", "policy_every", std::int64_t{2}},
                                     {"algorithm", "target_every", std::int64_t{2}},
                                     {"optimizer", "learning_rate", 1e-3}});
