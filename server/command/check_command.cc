@@ -10,6 +10,7 @@
 #include "server/data/training_data.h"
 #include "server/device/processor_rate.h"
 #include "server/experience/experience_channel.h"
+#include "server/experience/memory_room.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/metrics/number_text.h"
 #include "server/network/actor_critic.h"
@@ -98,7 +99,7 @@ void PrintNetwork(const ModelSpec& spec, const NetworkPlan& plan) {
 Sums PrintNetworkAndHead(const ModelSpec& spec, const NetworkSpec& network) {
   const NetworkPlan plan = *PlanNetwork(spec, network.name);
   Sums sums;
-  if (network.shares.empty()) {
+  if (plan.own_layers) {
     const NetworkSpec& policy = spec.policy();
     sums = SumsOf(plan);
     if (&network == &policy || network.trunk != policy.trunk ||
@@ -141,6 +142,22 @@ void PrintDevice(const Config& config, const std::string& model, const ModelSett
   PrintBytes("together, beside CUDA's own", need.total);
 }
 
+/// What the learning threads keep of what was played.
+void PrintStore(const ModelSettings& settings) {
+  const AlgorithmSettings& algorithm = settings.algorithm;
+  if (algorithm.kind->store_bytes == nullptr) return;
+  const std::uint64_t stores = settings.hogwild ? settings.hogwild->threads : 1;
+  const std::uint64_t bytes =
+      stores * algorithm.kind->store_bytes(
+                   algorithm, TrajectoryLayout(settings.spec, algorithm.trajectory_length));
+  const std::uint64_t room = MemoryRoom();
+  std::printf("%s of %s steps: %s bytes", stores == 1 ? "a replay" : "replays, each",
+              WithCommas(algorithm.replay.capacity).c_str(), WithCommas(bytes).c_str());
+  if (bytes > room)
+    std::printf(", and %s are free here: lower replay.capacity", WithCommas(room).c_str());
+  std::printf("\n");
+}
+
 void PrintModel(const Config& config, const std::string& name, const ModelSettings& settings) {
   const ModelSpec& spec = settings.spec;
   const ActionLayout action(spec.spaces.action, spec.continuous);
@@ -158,6 +175,7 @@ void PrintModel(const Config& config, const std::string& name, const ModelSettin
       "\npublished with each version: %s bytes\n",
       WithCommas((layout.published.count + layout.statistics.count) * sizeof(float)).c_str());
   const int state = PlanNetwork(spec, spec.policy().name)->state_floats;
+  PrintStore(settings);
   if (state > 0) std::printf("an agent's state: %d numbers\n", state);
   std::printf("the network of one Act, measured here: %.2f us\n", 1e6 * MeasureAct(spec));
   if (settings.hogwild)

@@ -102,10 +102,11 @@ Status CheckReplay(const Config& config, const std::string& model) {
       if (keys.Given(rule.key)) return keys.Superfluous(rule.key, why);
     return AlgorithmKeys()
         .View(config.entries(), model)
-        .NoneOf({"n_step", "epsilon", "double_q", "target_every", "target_part", "policy_every",
-                 "initial_temperature", "target_entropy", "noise", "noise_color", "target_noise",
-                 "target_noise_clip"},
-                why);
+        .NoneOf(
+            {"n_step", "epsilon", "epsilon_ladder", "epsilon_ladder_alpha", "double_q", "dueling",
+             "quantiles", "target_every", "target_part", "policy_every", "initial_temperature",
+             "target_entropy", "noise", "noise_color", "target_noise", "target_noise_clip"},
+            why);
   }
   const AlgorithmSettings settings = AlgorithmFor(config, model);
   const ParametersSettings parameters = config.parameters();

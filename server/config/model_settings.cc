@@ -233,12 +233,13 @@ Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
   if (!spec.ok()) return InvalidArgument(Blame(config, model, spaces) + spec.status().message());
   MURMURATE_RETURN_IF_ERROR(CheckDeviation(config, model, *spec));
   MURMURATE_RETURN_IF_ERROR(CheckPrivileged(config, model, spaces));
-  spec = KindFor(config.entries(), model).networks(*std::move(spec));
+  const AlgorithmSettings algorithm = AlgorithmFor(config, model);
+  spec = algorithm.kind->networks(*std::move(spec), algorithm);
   if (!spec.ok()) return InvalidArgument("model " + model + ": " + spec.status().message());
   const ParametersSettings parameters = config.parameters();
   ModelSettings settings;
   AssemblyKeys().ReadInto(AssemblyKeys().View(config.entries(), model), &settings);
-  settings.algorithm = AlgorithmFor(config, model);
+  settings.algorithm = algorithm;
   settings.spec = *std::move(spec);
   const ModelSection section = config.Read(ModelKeys(), model);
   settings.beginning = section.beginning;

@@ -186,7 +186,11 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   offered.on_evaluated = [evaluations](std::span<const EpisodeRecord> episodes) {
     evaluations->AddPlayed(episodes);
   };
-  MURMURATE_RETURN_IF_ERROR(models_.Add(std::move(model), std::move(made.learner), resumed));
+  // One that has no memory, or whose state is damaged, ends the run: no actor can do anything about
+  // it.
+  Status started = models_.Add(std::move(model), std::move(made.learner), resumed);
+  if (!started.ok()) parts_.signals->RequestFailure(started);
+  MURMURATE_RETURN_IF_ERROR(std::move(started));
   offered.evaluation_share = evaluations->share();
   return offered;
 }

@@ -61,7 +61,7 @@ LearningWork WorkOf(const ModelSpec& spec, const AlgorithmSettings& settings) {
   work.launches = kLaunchesOfAnUpdate;
   for (const NetworkSpec& network : spec.networks) {
     const NetworkPlan plan = *PlanNetwork(spec, network.name);
-    if (network.shares.empty()) AddNetwork(plan, settings.trajectory_length, &work);
+    if (plan.own_layers) AddNetwork(plan, settings.trajectory_length, &work);
     AddLayers({plan.head}, false, settings.trajectory_length, &work);
   }
   return work;

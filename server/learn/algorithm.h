@@ -134,8 +134,8 @@ struct AlgorithmKind {
 
   /// The networks that it learns, made of a policy and its value; the status says what it does not
   /// learn.
-  Result<ModelSpec> (*networks)(ModelSpec policy_and_value) =
-      [](ModelSpec spec) -> Result<ModelSpec> { return spec; };
+  Result<ModelSpec> (*networks)(ModelSpec policy_and_value, const AlgorithmSettings& settings) =
+      [](ModelSpec spec, const AlgorithmSettings&) -> Result<ModelSpec> { return spec; };
   /// The way that agents choose at that time, which travels with each version.
   ActSettings (*act)(const AlgorithmSettings& settings, std::uint64_t learned_steps) =
       [](const AlgorithmSettings&, std::uint64_t) { return ActSettings{}; };
@@ -146,12 +146,16 @@ struct AlgorithmKind {
   /// What `make` gives gradients of, for a device that computes them itself; null: it trains on the
   /// processor only.
   LossForm (*loss)(const AlgorithmSettings& settings) = nullptr;
-  /// The experience that it needs: what becomes of batches as they are assembled.
-  std::unique_ptr<ExperienceStore> (*make_store)(const AlgorithmSettings& settings,
-                                                 const StoreSetup& setup) =
-      [](const AlgorithmSettings&, const StoreSetup&) -> std::unique_ptr<ExperienceStore> {
-    return std::make_unique<OnPolicyStore>();
+  /// The experience that it needs: what becomes of batches as they are assembled. kResource: the
+  /// machine has not so much memory left.
+  Result<std::unique_ptr<ExperienceStore>> (*make_store)(const AlgorithmSettings& settings,
+                                                         const StoreSetup& setup) =
+      [](const AlgorithmSettings&, const StoreSetup&) -> Result<std::unique_ptr<ExperienceStore>> {
+    return std::unique_ptr<ExperienceStore>(std::make_unique<OnPolicyStore>());
   };
+  /// Bytes of the store's own memory, which it takes when it is made; null: none.
+  std::size_t (*store_bytes)(const AlgorithmSettings& settings,
+                             const TrajectoryLayout& layout) = nullptr;
 };
 
 }  // namespace murmurate

@@ -25,15 +25,15 @@ ChoiceValues::ChoiceValues(const ActionLayout& layout) {
                   "an output and a byte of the mask for each choice");
 }
 
-double ChoiceValues::ValueOfBest(const float* by, const float* values,
-                                 const std::uint8_t* mask) const {
+double ChoiceValues::ValueOfBest(const float* by, const float* values, const std::uint8_t* mask,
+                                 std::size_t stride) const {
   double sum = 0.0;
   for (const Variable& variable : variables_) {
     int best = -1;
     for (int i = variable.first; i < variable.first + variable.choices; ++i)
       if ((mask == nullptr || mask[i] != 0) && (best < 0 || by[i] > by[best])) best = i;
     MURMURATE_CHECK(best >= 0, "a mask leaves every variable a choice");
-    sum += double{values[best]};
+    sum += double{values[static_cast<std::size_t>(best) * stride]};
   }
   return sum / variables();
 }

@@ -31,8 +31,9 @@ class ChoiceValues {
   }
 
   /// The mean over the variables of `values` at the choice that is best by `by`, among those that
-  /// `mask` allows (null: all): both [outputs] of one row.
-  double ValueOfBest(const float* by, const float* values, const std::uint8_t* mask) const;
+  /// `mask` allows (null: all): both [outputs] of one row, values `stride` apart.
+  double ValueOfBest(const float* by, const float* values, const std::uint8_t* mask,
+                     std::size_t stride = 1) const;
 
  private:
   std::vector<Variable> variables_;

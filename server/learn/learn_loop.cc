@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/metrics/number_text.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -18,6 +19,13 @@ std::string SectionOf(int loop) {
   return loop == 0 ? "experience" : "experience." + std::to_string(loop + 1);
 }
 
+std::unique_ptr<ExperienceStore> StoreFor(const Learner& learner,
+                                          const ExperienceChannel& channel) {
+  auto made = learner.MakeStore(channel.layout, channel.batch_memory);
+  MURMURATE_CHECK(made.ok(), made.status().message().c_str());
+  return *std::move(made);
+}
+
 }  // namespace
 
 LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
@@ -27,8 +35,7 @@ LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr
       turns_(turns ? std::move(turns) : std::make_shared<LearnTurns>()),
       learner_(std::move(learner)),
       callbacks_(std::move(callbacks)),
-      store_(store ? std::move(store)
-                   : learner_->MakeStore(channel_->layout, channel_->batch_memory)),
+      store_(store ? std::move(store) : StoreFor(*learner_, *channel_)),
       now_ns_(std::move(now_ns)) {}
 
 /// The number first: no actor may play under a version that ingest does not know.

@@ -46,7 +46,7 @@ struct LearnCallbacks {
 class LearnLoop {
  public:
   /// `turns`: those of the other loops of this channel; null: there are none. `store`: null: what
-  /// the learner's algorithm needs.
+  /// the learner's algorithm needs, for which there must be memory.
   LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
             LearnCallbacks callbacks, std::function<std::int64_t()> now_ns = MonotonicNs,
             std::shared_ptr<LearnTurns> turns = nullptr,

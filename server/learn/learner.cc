@@ -231,8 +231,8 @@ void Learner::SetRates(const Rates& rates) {
 }
 void Learner::Interrupt() { state_->trainer->Interrupt(); }
 std::string Learner::Progress() const { return state_->trainer->Progress(); }
-std::unique_ptr<ExperienceStore> Learner::MakeStore(const TrajectoryLayout& layout,
-                                                    BatchMemory& memory) const {
+Result<std::unique_ptr<ExperienceStore>> Learner::MakeStore(const TrajectoryLayout& layout,
+                                                            BatchMemory& memory) const {
   return state_->settings.kind->make_store(state_->settings,
                                            {layout, DeriveSeed(state_->seed, 2), memory});
 }

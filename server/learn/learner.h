@@ -65,9 +65,10 @@ class Learner {
   LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps,
                     const VisitNext& visit_next = {});
 
-  /// Makes the store that its algorithm needs between assembled batches and Learn.
-  std::unique_ptr<ExperienceStore> MakeStore(const TrajectoryLayout& layout,
-                                             BatchMemory& memory) const;
+  /// Makes the store that its algorithm needs between assembled batches and Learn. kResource: the
+  /// machine has not so much memory left.
+  Result<std::unique_ptr<ExperienceStore>> MakeStore(const TrajectoryLayout& layout,
+                                                     BatchMemory& memory) const;
   /// The results that its algorithm found for each row of the last batch (Algorithm::row_answers);
   /// valid until the next Learn.
   std::span<const float> row_answers() const;

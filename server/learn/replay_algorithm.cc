@@ -1,11 +1,22 @@
 #include "server/learn/replay_algorithm.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "server/learn/replay_planner.h"
 #include "server/replay/replay_store.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+ReplaySettings OfWindows(const AlgorithmSettings& settings) {
+  ReplaySettings replay = settings.replay;
+  replay.window = settings.n_step + 1;
+  return replay;
+}
+
+}  // namespace
 
 ReplayAlgorithm::ReplayAlgorithm(const ModelSpec& spec, const AlgorithmSettings& settings)
     : prioritizes_(settings.replay.priority_exponent > 0.0),
@@ -52,32 +63,55 @@ void ReplayAlgorithm::Score(std::size_t, std::span<const float>) {
   MURMURATE_CHECK(false, "only labels are held out");
 }
 
-std::vector<AlgorithmMetric> ReplayMetrics() {
-  using A = ReplayAlgorithm;
-  return {{&LearnReport::value_loss, A::kLoss, A::kSteps},
-          {&LearnReport::policy_loss, A::kPolicyLoss, A::kPolicySteps},
-          {&kQValue, A::kValue, A::kSteps},
-          {&kTdError, A::kDistance, A::kSteps}};
+Result<std::unique_ptr<ExperienceStore>> MakeWindowStore(const AlgorithmSettings& settings,
+                                                         const StoreSetup& setup) {
+  auto made = ReplayStore::Make(OfWindows(settings), setup);
+  if (!made.ok()) return made.status();
+  return std::unique_ptr<ExperienceStore>(*std::move(made));
 }
 
-std::unique_ptr<ExperienceStore> MakeWindowStore(const AlgorithmSettings& settings,
-                                                 const StoreSetup& setup) {
-  ReplaySettings replay = settings.replay;
-  replay.window = settings.n_step + 1;
-  return std::make_unique<ReplayStore>(replay, setup);
+std::vector<KeyDefault> CriticDefaults(std::vector<KeyDefault> own) {
+  std::vector<KeyDefault> all{{"algorithm", "trajectory_length", std::int64_t{16}},
+                              {"algorithm", "batch_steps", std::int64_t{64}},
+                              {"algorithm", "epochs", std::int64_t{1}},
+                              {"algorithm", "max_grad_norm", 0.0},
+                              {"algorithm", "normalize_reward", false},
+                              {"algorithm", "n_step", std::int64_t{1}},
+                              {"algorithm", "target_part", 0.005},
+                              {"replay", "capacity", std::int64_t{1'000'000}},
+                              {"replay", "minibatch", std::int64_t{256}},
+                              {"replay", "samples_per_insert", 256.0}};
+  std::ranges::move(own, std::back_inserter(all));
+  return all;
 }
 
-std::vector<KeyRefusal> ReplayRefusals(std::vector<std::string> others) {
+AlgorithmKind ReplayKind(std::string name, std::vector<std::string> refused) {
   for (const char* key :
        {"lambda", "value_weight", "clip", "dual_clip", "entropy", "target_kl", "adaptive_kl",
         "staleness", "max_staleness", "normalize_advantage", "minibatch", "epochs", "burn_in"})
-    others.push_back(key);
-  std::vector<KeyRefusal> refusals;
-  for (std::string& key : others)
-    refusals.push_back({.key = std::move(key),
-                        .expected = "no such line",
-                        .because = "{} learns values of actions from a replay, without it"});
-  return refusals;
+    refused.push_back(key);
+  using A = ReplayAlgorithm;
+  AlgorithmKind kind{
+      .name = std::move(name),
+      .replays = true,
+      .prepares = false,
+      .metrics = {{&LearnReport::value_loss, A::kLoss, A::kSteps},
+                  {&LearnReport::policy_loss, A::kPolicyLoss, A::kPolicySteps},
+                  {&kQValue, A::kValue, A::kSteps},
+                  {&kTdError, A::kDistance, A::kSteps}},
+      .make_store = MakeWindowStore,
+      .store_bytes = [](const AlgorithmSettings& settings, const TrajectoryLayout& layout) {
+        return ReplayStore::BytesFor(OfWindows(settings), layout);
+      }};
+  for (std::string& key : refused)
+    kind.refusals.push_back({.key = std::move(key),
+                             .expected = "no such line",
+                             .because = "{} learns values of actions from a replay, without it"});
+  kind.make_planner = [](const ModelSpec&, const AlgorithmSettings& settings,
+                         std::uint64_t seed) -> std::unique_ptr<Planner> {
+    return std::make_unique<ReplayPlanner>(settings, seed);
+  };
+  return kind;
 }
 
 }  // namespace murmurate

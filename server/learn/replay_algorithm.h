@@ -68,12 +68,15 @@ class ReplayAlgorithm : public Algorithm {
   AlgorithmSums sums_{};
 };
 
-/// Those of a policy and its critics.
-std::vector<AlgorithmMetric> ReplayMetrics();
-/// A replay whose samples have n_step steps, and the row where the return ends.
-std::unique_ptr<ExperienceStore> MakeWindowStore(const AlgorithmSettings& settings,
-                                                 const StoreSetup& setup);
-/// Keys of [algorithm] that mean nothing to any of them, and `others`.
-std::vector<KeyRefusal> ReplayRefusals(std::vector<std::string> others);
+/// What all of them are: their planner, their store, the metrics of values (and of a policy, where
+/// it has updates), and the keys of [algorithm] that mean nothing to any of them, or are among
+/// `refused`.
+AlgorithmKind ReplayKind(std::string name, std::vector<std::string> refused);
+/// Defaults of one that learns a policy beside its critics, with `own` behind them.
+std::vector<KeyDefault> CriticDefaults(std::vector<KeyDefault> own);
+/// A replay whose samples have n_step steps, and the row where the return ends. kResource: it does
+/// not fit into memory; kInvalidArgument: CheckReplaySettings.
+Result<std::unique_ptr<ExperienceStore>> MakeWindowStore(const AlgorithmSettings& settings,
+                                                         const StoreSetup& setup);
 
 }  // namespace murmurate

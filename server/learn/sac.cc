@@ -11,14 +11,11 @@
 // were played, without the entropy of the steps between.
 #include "server/learn/choice_values.h"
 #include "server/learn/replay_algorithm.h"
-#include "server/learn/replay_planner.h"
 #include "server/learn/soft_choices.h"
 #include "server/learn/squashed_numbers.h"
 #include "server/learn/temperature.h"
 #include "server/learn/twin_critics.h"
 #include "server/network/single_network.h"
-#include "server/replay/replay_store.h"
-#include "shared/core/check.h"
 #include "shared/model/policy_and_value.h"
 
 namespace murmurate {
@@ -124,7 +121,7 @@ void SacOfNumbers::Report(double policy_loss, double entropy) {
 constexpr Metric kTemperatureNow{"train/temperature", MetricKind::kMean, "",
                                  "mean weight of the entropy, in units of reward"};
 
-Result<ModelSpec> NetworksOf(ModelSpec spec) {
+Result<ModelSpec> NetworksOf(ModelSpec spec, const AlgorithmSettings&) {
   if (spec.recurrent())
     return InvalidArgument(
         "sac learns from single steps, and this model remembers: take the recurrent layer out, or "
@@ -140,14 +137,6 @@ Result<ModelSpec> NetworksOf(ModelSpec spec) {
   return TwinCritics::AddTo(spec, 0);
 }
 
-std::vector<AlgorithmMetric> Metrics() {
-  using A = ReplayAlgorithm;
-  std::vector<AlgorithmMetric> metrics = ReplayMetrics();
-  metrics.push_back({&LearnReport::entropy, A::kEntropy, A::kPolicySteps});
-  metrics.push_back({&kTemperatureNow, A::kTemperature, A::kPolicySteps});
-  return metrics;
-}
-
 ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
   const bool warms_up = learned_steps < settings.replay.learning_starts;
   return {.mode = warms_up ? ActSettings::Mode::kUniform : ActSettings::Mode::kSample,
@@ -157,36 +146,25 @@ ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) 
 }  // namespace
 
 const AlgorithmKind& SacKind() {
-  static const AlgorithmKind kKind{
-      .name = "sac",
-      .replays = true,
-      .prepares = false,
-      .defaults = {{"algorithm", "trajectory_length", std::int64_t{16}},
-                   {"algorithm", "batch_steps", std::int64_t{64}},
-                   {"algorithm", "epochs", std::int64_t{1}},
-                   {"algorithm", "max_grad_norm", 0.0},
-                   {"algorithm", "normalize_reward", false},
-                   {"algorithm", "n_step", std::int64_t{1}},
-                   {"algorithm", "target_every", std::int64_t{1}},
-                   {"algorithm", "target_part", 0.005},
-                   {"optimizer", "learning_rate", 3e-4},
-                   {"replay", "capacity", std::int64_t{1'000'000}},
-                   {"replay", "minibatch", std::int64_t{256}},
-                   {"replay", "samples_per_insert", 256.0}},
-      .refusals = ReplayRefusals(
-          {"epsilon", "double_q", "policy_every", "noise", "target_noise", "target_noise_clip"}),
-      .metrics = Metrics(),
-      .networks = NetworksOf,
-      .act = Act,
-      .make = [](const ModelSpec& spec,
-                 const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
-        return ChoiceValues::HasChoicesOnly(ActionLayout(spec.spaces.action, spec.continuous))
-                   ? MakeSoftChoices(spec, settings)
-                   : std::make_unique<SacOfNumbers>(spec, settings);
-      },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t seed)
-          -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings, seed); },
-      .make_store = MakeWindowStore};
+  using A = ReplayAlgorithm;
+  static const AlgorithmKind kKind = [] {
+    AlgorithmKind kind = ReplayKind(
+        "sac", {"epsilon", "epsilon_ladder", "epsilon_ladder_alpha", "double_q", "dueling",
+                "quantiles", "policy_every", "noise", "target_noise", "target_noise_clip"});
+    kind.defaults = CriticDefaults(
+        {{"algorithm", "target_every", std::int64_t{1}}, {"optimizer", "learning_rate", 3e-4}});
+    kind.metrics.push_back({&LearnReport::entropy, A::kEntropy, A::kPolicySteps});
+    kind.metrics.push_back({&kTemperatureNow, A::kTemperature, A::kPolicySteps});
+    kind.networks = NetworksOf;
+    kind.act = Act;
+    kind.make = [](const ModelSpec& spec,
+                   const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
+      if (ChoiceValues::HasChoicesOnly(ActionLayout(spec.spaces.action, spec.continuous)))
+        return MakeSoftChoices(spec, settings);
+      return std::make_unique<SacOfNumbers>(spec, settings);
+    };
+    return kind;
+  }();
   return kKind;
 }
 

@@ -13,10 +13,8 @@
 #include <cmath>
 
 #include "server/learn/replay_algorithm.h"
-#include "server/learn/replay_planner.h"
 #include "server/learn/twin_critics.h"
 #include "server/network/single_network.h"
-#include "shared/core/check.h"
 #include "shared/model/policy_and_value.h"
 
 namespace murmurate {
@@ -100,7 +98,7 @@ void Td3::AddPolicyGradient(std::span<const float> parameters, std::span<float> 
   Count(kPolicyLoss, -value / static_cast<double>(steps().count()));
 }
 
-Result<ModelSpec> NetworksOf(ModelSpec spec) {
+Result<ModelSpec> NetworksOf(ModelSpec spec, const AlgorithmSettings&) {
   if (spec.recurrent())
     return InvalidArgument(
         "td3 learns from single steps, and this model remembers: take the recurrent layer out, or "
@@ -129,32 +127,21 @@ ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) 
 }  // namespace
 
 const AlgorithmKind& Td3Kind() {
-  static const AlgorithmKind kKind{
-      .name = "td3",
-      .replays = true,
-      .prepares = false,
-      .defaults = {{"algorithm", "trajectory_length", std::int64_t{16}},
-                   {"algorithm", "batch_steps", std::int64_t{64}},
-                   {"algorithm", "epochs", std::int64_t{1}},
-                   {"algorithm", "max_grad_norm", 0.0},
-                   {"algorithm", "normalize_reward", false},
-                   {"algorithm", "n_step", std::int64_t{1}},
-                   {"algorithm", "policy_every", std::int64_t{2}},
-                   {"algorithm", "target_every", std::int64_t{2}},
-                   {"algorithm", "target_part", 0.005},
-                   {"optimizer", "learning_rate", 1e-3},
-                   {"replay", "capacity", std::int64_t{1'000'000}},
-                   {"replay", "minibatch", std::int64_t{256}},
-                   {"replay", "samples_per_insert", 256.0}},
-      .refusals = ReplayRefusals({"epsilon", "double_q", "initial_temperature", "target_entropy"}),
-      .metrics = ReplayMetrics(),
-      .networks = NetworksOf,
-      .act = Act,
-      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings)
-          -> std::unique_ptr<Algorithm> { return std::make_unique<Td3>(spec, settings); },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t seed)
-          -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings, seed); },
-      .make_store = MakeWindowStore};
+  static const AlgorithmKind kKind = [] {
+    AlgorithmKind kind =
+        ReplayKind("td3", {"epsilon", "epsilon_ladder", "epsilon_ladder_alpha", "double_q",
+                           "dueling", "quantiles", "initial_temperature", "target_entropy"});
+    kind.defaults = CriticDefaults({{"algorithm", "policy_every", std::int64_t{2}},
+                                    {"algorithm", "target_every", std::int64_t{2}},
+                                    {"optimizer", "learning_rate", 1e-3}});
+    kind.networks = NetworksOf;
+    kind.act = Act;
+    kind.make = [](const ModelSpec& spec,
+                   const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
+      return std::make_unique<Td3>(spec, settings);
+    };
+    return kind;
+  }();
   return kKind;
 }
 

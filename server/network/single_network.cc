@@ -19,21 +19,34 @@ NetworkPlan PlanOf(const ModelSpec& spec, std::string_view network) {
 }  // namespace
 
 SingleNetwork::SingleNetwork(const ModelSpec& spec, const ParameterLayout& layout,
-                             std::string_view network, int max_rows)
-    : SingleNetwork(spec, PlanOf(spec, network), layout, max_rows) {}
+                             std::string_view network, int max_rows,
+                             const std::vector<std::string>& sharing)
+    : SingleNetwork(spec, PlanOf(spec, network), layout, max_rows) {
+  for (const std::string& name : sharing) {
+    const NetworkPlan plan = PlanOf(spec, name);
+    MURMURATE_CHECK(!plan.own_layers && plan.features == heads_[0].layer->planned().in.channels,
+                    "a network that shares the layers");
+    AddHead(plan);
+  }
+}
 
 SingleNetwork::SingleNetwork(const ModelSpec& spec, const NetworkPlan& plan,
                              const ParameterLayout& layout, int max_rows)
-    : outputs_(plan.outputs),
-      action_features_(plan.action_features),
+    : action_features_(plan.action_features),
       chunk_rows_(ChunkRowsOf(max_rows)),
       room_{layout, max_rows},
       sources_(spec, plan, &room_),
-      tower_(plan, sources_, chunk_rows_, &room_),
-      head_({plan.head, tower_.features(), &room_, tower_.has_gradient(), 0, nullptr}, true) {
+      tower_(plan, sources_, chunk_rows_, &room_) {
+  AddHead(plan);
   const std::size_t top = static_cast<std::size_t>(chunk_rows_) * plan.features;
   room_.vectors.floats = std::max(room_.vectors.floats, top);
   room_.Allocate();
+}
+
+void SingleNetwork::AddHead(const NetworkPlan& plan) {
+  const LayerRequest request{plan.head, tower_.features(), &room_, tower_.has_gradient(), 0,
+                             nullptr};
+  heads_.push_back({plan.outputs, std::make_unique<DenseLayer>(request, true)});
 }
 
 template <typename Visit>
@@ -43,7 +56,7 @@ void SingleNetwork::EachChunk(Visit visit) const {
 }
 
 void SingleNetwork::Forward(std::span<const float> parameters, const void* observations, int rows,
-                            float* outputs, const float* actions) {
+                            std::span<float* const> outputs, const float* actions) {
   MURMURATE_CHECK(rows <= room_.max_rows, "more rows than the scratch holds");
   MURMURATE_CHECK((actions != nullptr) == (action_features_ > 0), "actions where they are read");
   rows_ = rows;
@@ -52,24 +65,39 @@ void SingleNetwork::Forward(std::span<const float> parameters, const void* obser
   EachChunk([&](int first, int count) {
     sources_.Prepare(first, count);
     tower_.Forward(0, parameters.data(), first, count);
-    head_.Run(parameters.data(), first, count, outputs + std::ptrdiff_t{first} * outputs_);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      heads_[i].layer->Run(parameters.data(), first, count,
+                           outputs[i] + std::ptrdiff_t{first} * heads_[i].outputs);
   });
 }
 
-void SingleNetwork::Backward(std::span<const float> parameters, const float* d_outputs,
-                             std::span<float> gradient, float* d_actions) {
+/// Each head adds its share of the features' gradient, and the last applies the top activation's.
+float* SingleNetwork::BackwardHeads(std::span<const float* const> d_outputs, LayerBackward call) {
+  for (std::size_t i = 0; i < d_outputs.size(); ++i) {
+    const DenseLayer& head = *heads_[i].layer;
+    // A head only reads its gradient.
+    call.dy = const_cast<float*>(d_outputs[i]) + std::ptrdiff_t{call.first} * heads_[i].outputs;
+    call.below =
+        i + 1 == d_outputs.size() ? GradientEpilogue(tower_.top_activation()) : Epilogue::kNone;
+    if (call.gradient != nullptr) head.AddGradient(call);
+    if (call.dx != nullptr) head.InputGradient(call, i > 0);
+  }
+  return call.dx;
+}
+
+void SingleNetwork::Backward(std::span<const float> parameters,
+                             std::span<const float* const> d_outputs, std::span<float> gradient,
+                             float* d_actions) {
   tower_.TransposeWeights(parameters.data());
-  head_.TransposeWeights(parameters.data());
+  for (std::size_t i = 0; i < d_outputs.size(); ++i)
+    heads_[i].layer->TransposeWeights(parameters.data());
   EachChunk([&](int first, int count) {
     LayerBackward call{.parameters = parameters.data(),
                        .gradient = gradient.empty() ? nullptr : gradient.data(),
                        .first = first,
                        .count = count,
-                       // A head only reads its gradient.
-                       .dy = const_cast<float*>(d_outputs) + std::ptrdiff_t{first} * outputs_,
-                       .dx = head_.has_input_gradient() ? room_.vectors.even.data() : nullptr,
-                       .below = GradientEpilogue(tower_.top_activation())};
-    float* const below = head_.Backward(call);
+                       .dx = tower_.has_gradient() ? room_.vectors.even.data() : nullptr};
+    float* const below = BackwardHeads(d_outputs, call);
     if (below == nullptr) return;
     call.dy = below;
     tower_.Backward(

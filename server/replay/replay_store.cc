@@ -39,7 +39,7 @@ Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& set
   if (bytes > room)
     return ResourceError("a replay of " + WithCommas(settings.capacity) + " steps takes " +
                          Gigabytes(bytes) + ", and " + Gigabytes(room) +
-                         " are free; lower its capacity");
+                         " are free; lower replay.capacity");
   return std::make_unique<ReplayStore>(settings, setup);
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMaxStack = 16;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 28;  // 1 GiB
+constexpr int kMaxOutputs = 65536;                              // of a head, as of a layer
 
 Status CheckEncoders(const ModelSpec& spec, const NetworkSpec& network) {
   const ObservationLayout observation(spec.row_space());
@@ -62,10 +63,16 @@ bool IsName(std::string_view name) {
 /// Published networks first, then those that are trained, then targets.
 int RankOf(const NetworkSpec& network) { return network.published ? 0 : network.trained ? 1 : 2; }
 
-/// `other` is a network before `network` with layers and a head of its own.
+/// `other` is a network before `network` with layers and a head of its own; or, where `network`
+/// follows it, with those of one that a target before `network` follows.
 Status CheckRefersTo(const ModelSpec& spec, const NetworkSpec& network, const std::string& other) {
   const NetworkSpec* found = spec.Find(other);
-  if (found != nullptr && found < &network && found->follows.empty() && found->shares.empty())
+  const auto has_target = [&](const std::string& shared) {
+    return std::any_of(spec.networks.data(), &network,
+                       [&](const NetworkSpec& before) { return before.follows == shared; });
+  };
+  if (found != nullptr && found < &network && found->follows.empty() &&
+      (found->shares.empty() || (!network.follows.empty() && has_target(found->shares))))
     return Status();
   return InvalidArgument("the network " + Quote(network.name) + " refers to " + Quote(other) +
                          ", which is no network before it with layers of its own");
@@ -81,6 +88,9 @@ Status CheckNetwork(const ModelSpec& spec, const NetworkSpec& network) {
   if (network.trained == !network.follows.empty()) {
     return InvalidArgument(who + " must either be trained or follow another, and not both");
   }
+  if (network.outputs > kMaxOutputs)
+    return InvalidArgument(who + " has " + std::to_string(network.outputs) +
+                           " outputs, expected at most " + std::to_string(kMaxOutputs));
   if (network.published && !network.trained) {
     return InvalidArgument(who + " is published and not trained, which is not supported");
   }
@@ -109,7 +119,7 @@ Result<std::int64_t> CountParameters(const ModelSpec& spec, const NetworkSpec& n
   const Result<NetworkPlan> plan = PlanNetwork(spec, network.name);
   if (!plan.ok()) return plan.status();
   std::int64_t count = plan->head.parameters();
-  if (!network.shares.empty()) return count;
+  if (!plan->own_layers) return count;
   for (const PlannedInput& input : plan->inputs) {
     for (const PlannedLayer& layer : input.layers) count += layer.parameters();
   }

@@ -30,8 +30,8 @@ struct NetworkSpec {
   std::string name;        ///< "policy", "value", "q1": 1 to 32 of a-z, 0-9 and _, a letter first
   bool published = false;  ///< players receive it with every version
   bool trained = false;    ///< gradients and the optimizer step it
-  /// A target: it has the layers and the head of the network of this name, and the algorithm moves
-  /// its parameters after that one's. Empty: it is no target.
+  /// A target: it has layers and head as the network of this name (where that one shares layers,
+  /// those of the shared one's target), and moves after its parameters. Empty: it is no target.
   std::string follows = {};
   /// It has no layers of its own: its head reads the features of the network of this name.
   std::string shares = {};

@@ -132,6 +132,16 @@ Status PlanInput(const ObservationInput& input, const InputEncoder* encoder, int
   return Status();
 }
 
+/// The name of the network that has the layers of `asked`, whose form is `whole`.
+const std::string& OwnerOfLayers(const ModelSpec& spec, const NetworkSpec& asked,
+                                 const NetworkSpec& whole) {
+  if (whole.shares.empty()) return asked.name;
+  if (asked.follows.empty()) return whole.shares;
+  const auto target = std::ranges::find(spec.networks, whole.shares, &NetworkSpec::follows);
+  MURMURATE_CHECK(target != spec.networks.end(), "the shared network has a target, too");
+  return target->name;
+}
+
 }  // namespace
 
 std::string LayerShape::ToText() const {
@@ -190,10 +200,11 @@ Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view name) {
   MURMURATE_CHECK(asked != nullptr, "the spec has a network of this name");
   const NetworkSpec& whole = asked->follows.empty() ? *asked : *spec.Find(asked->follows);
   const NetworkSpec& network = whole.shares.empty() ? whole : *spec.Find(whole.shares);
-  const std::string prefix = whole.shares.empty() ? asked->name : network.name;
+  const std::string& prefix = OwnerOfLayers(spec, *asked, whole);
   const ObservationLayout observation(spec.row_space());
   const bool privileged = spec.spaces.privileged.kind != Space::Kind::kNone;
   NetworkPlan plan;
+  plan.own_layers = prefix == asked->name;
   std::int64_t joined = 0;
   for (std::size_t i = 0; i < observation.inputs().size(); ++i) {
     const ObservationInput& input = observation.inputs()[i];

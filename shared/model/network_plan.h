@@ -63,6 +63,7 @@ struct PlannedInput {
 };
 
 struct NetworkPlan {
+  bool own_layers = true;  ///< else inputs and trunk are those of a network before it
   /// Of the rows: all of them, or the first ones where it reads no privileged parts.
   std::vector<PlannedInput> inputs;
   int action_features = 0;  ///< of the action, behind them; 0: it is not read
@@ -75,8 +76,8 @@ struct NetworkPlan {
 };
 
 /// The network of this name, which the spec has; its name is the first word of the names, but the
-/// layers of a network that shares another's have the other's names. The status names the layer,
-/// what came to it and what it needs.
+/// layers of a network that shares another's have the other's names, and those of its target have
+/// the names of the other's target. The status names the layer, what came to it and what it needs.
 Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view network);
 
 /// The rows' space (ModelSpec::row_space) as the network sees it: stacked inputs have `stack` times

@@ -54,7 +54,7 @@ ParameterLayout::ParameterLayout(const ModelSpec& spec) {
     const Result<NetworkPlan> plan = PlanNetwork(spec, network.name);
     MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
     const Section section = network.published ? Section::kPublished : Section::kLearner;
-    if (network.shares.empty()) builder.AddLayers(section, *plan);
+    if (plan->own_layers) builder.AddLayers(section, *plan);
     builder.AddLayer(section, plan->head);
     const NetworkSpec& followed = network.follows.empty() ? network : *spec.Find(network.follows);
     if (followed.outputs == 0 && action.free_deviations() > 0)

@@ -1,9 +1,11 @@
 // DQN: returns of n steps, masks, the gradient against finite differences of the loss as its
 // definition says, and what becomes of targets, rewards and statistics around it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "server/learn/algorithms.h"
@@ -11,31 +13,26 @@
 #include "server/learn/host_trainer.h"
 #include "server/learn/replay_planner.h"
 #include "server/learn/window_return.h"
-#include "server/network/actor_critic.h"
-#include "server/network/single_network.h"
 #include "shared/core/random.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/learn/example_batches.h"
+#include "tests/learn/replay_loss.h"
 
 namespace murmurate {
 namespace {
 
-AlgorithmSettings Settings() {
-  AlgorithmSettings settings;
-  settings.kind = AlgorithmNamed("dqn");
-  settings.gamma = 0.9;
-  settings.trajectory_length = 8;
-  settings.batch_steps = 16;
-  settings.normalize_reward = false;
-  settings.replay.minibatch = 3;
-  settings.n_step = 3;
-  settings.target_every = 2;
+AlgorithmSettings Settings(bool dueling = false, int quantiles = 1) {
+  AlgorithmSettings settings = SmallReplay("dqn");
+  settings.target_part = 1.0;
+  settings.dueling = dueling;
+  settings.quantiles = quantiles;
   return settings;
 }
 
-ModelSpec Spec(bool normalize = false) {
-  return *AlgorithmNamed("dqn")->networks(ExampleSpec(normalize));
+ModelSpec SpecOf(const AlgorithmSettings& settings, bool normalize = false) {
+  return *SmallNetworks(settings, Discrete(2), normalize);
 }
+ModelSpec Spec() { return SpecOf(Settings()); }
 
 /// Eight steps with a termination after the third and a truncation after the sixth.
 class ReturnsTest : public testing::Test {
@@ -103,150 +100,207 @@ TEST(DqnModelTest, IsAPolicyAndItsTarget) {
   EXPECT_EQ(*ModelSpec::Parse(spec.ToText()), spec);
 }
 
-TEST(DqnModelTest, RefusesNumbersSwitchesAndMemory) {
-  const auto networks = AlgorithmNamed("dqn")->networks;
-  EXPECT_FALSE(networks(PolicyAndValue{.spaces = {Box({3}), Box({2})}}.ToSpec()).ok());
-  EXPECT_FALSE(networks(PolicyAndValue{.spaces = {Box({3}), MultiBinary(2)}}.ToSpec()).ok());
+TEST(DqnModelTest, HasWhatSharesThePolicysLayersAndATargetOfEach) {
+  const ModelSpec spec = SpecOf(Settings(true, 5));
+  ASSERT_EQ(spec.networks.size(), 6u);
+  EXPECT_EQ(spec.Find("value")->shares, "policy");
+  EXPECT_EQ(spec.Find("quantiles")->outputs, 10);
+  EXPECT_EQ(spec.Find("target_quantiles")->follows, "quantiles");
+  EXPECT_TRUE(CheckModel(spec).ok());
+  EXPECT_EQ(*ModelSpec::Parse(spec.ToText()), spec);
+  EXPECT_EQ(ParameterLayout(spec).published.count, ParameterLayout(Spec()).published.count)
+      << "players receive as much as without";
+}
+
+TEST(DqnModelTest, RefusesNumbersSwitchesMemoryAndTooManyOutputs) {
+  const auto refusal = [](const ModelSpec& spec, int quantiles = 1) {
+    const AlgorithmSettings settings = Settings(false, quantiles);
+    return settings.kind->networks(spec, settings).status().message();
+  };
+  for (const Space& action : {Box({2}), MultiBinary(2)})
+    EXPECT_THAT(refusal(PolicyAndValue{.spaces = {Box({3}), action}}.ToSpec()),
+                testing::HasSubstr("have numbers or switches in them"));
   PolicyAndValue remembers = ExampleSpec();
   remembers.trunk = {*Layer::Parse("lstm 4")};
   remembers.separate_value = false;
-  EXPECT_FALSE(networks(remembers.ToSpec()).ok());
+  EXPECT_THAT(refusal(remembers.ToSpec()), testing::HasSubstr("this model remembers"));
+  EXPECT_THAT(refusal(PolicyAndValue{.spaces = {Box({3}), Discrete(100)}}.ToSpec(), 1000),
+              testing::HasSubstr("has 100000 outputs, expected at most 65536"));
 }
 
-/// A replayed batch of windows of n + 1 steps: as a store gives it.
-struct Windows {
-  explicit Windows(const ModelSpec& spec, bool masked = false)
-      : batch(TrajectoryLayout(spec, 4), 5), mask(2 * 8, 1) {
-    for (int i = 0; i < 16; i += 2) mask[i + (i / 2) % 2] = i % 3 == 0 ? 0 : 1;
-    for (std::uint32_t i = 0; i < 5; ++i) {
-      const ExampleTrajectory whole(i, 1, 8);
-      const int first = static_cast<int>(i) % 3 + (i == 4 ? 4 : 0);
-      TrajectoryView view = whole.view();
-      view.first_step += static_cast<std::uint64_t>(first);
-      view.steps = first == 0 || first == 4 ? 3 : std::min(4, 3 - first);
-      if (first == 5) view.steps = 1;
-      const auto part = [&](auto column, int width) {
-        return column.subspan(static_cast<std::size_t>(first * width),
-                              static_cast<std::size_t>(view.steps * width));
-      };
-      view.observation = part(view.observation, 12);
-      view.action = part(view.action, 1);
-      view.log_prob = part(view.log_prob, 1);
-      view.reward = part(view.reward, 1);
-      view.flags = part(view.flags, 1);
-      if (masked) view.mask = part(std::span<const std::uint8_t>(mask), 2);
-      const bool truncated = std::ranges::any_of(
-          view.flags, [](std::uint8_t flags) { return (flags & kTruncatedFlag) != 0; });
-      if (!truncated) view.final_observation = {};
-      view.episodes = {};
-      EXPECT_TRUE(batch.Add(view));
-      const std::size_t row = i * 4;
-      std::fill_n(batch.weight.begin() + row, 4, 0.0f);
-      batch.weight[row] = 0.5f + 0.1f * static_cast<float>(i);
-    }
-    batch.samples = TrainingBatch::Samples::kReplayed;
-    batch.learned = true;
-  }
-  TrainingBatch batch;
-  std::vector<std::uint8_t> mask;
+struct Form {
+  bool dueling = false;
+  int quantiles = 1;
+  bool double_q = true, masked = false;
 };
 
-/// The loss of an update by its definition, in double: rows one by one.
-double LossOf(const ModelSpec& spec, const AlgorithmSettings& settings, const TrainingBatch& batch,
-              const PlannedUpdate& update, const BatchPlan& plan, std::span<const float> parameters,
-              std::span<const float> fixed) {
-  const ParameterLayout layout(spec);
-  SingleNetwork policy(spec, layout, "policy", 1), target(spec, layout, "target", 1);
-  double loss = 0.0;
-  for (std::size_t i = 0; i < update.count; ++i) {
-    const std::int32_t row = plan.order[update.first + i];
-    double y = 0.0, discount = 1.0;
-    const std::int32_t slot = row / batch.length;
-    const std::int32_t end = slot * batch.length + batch.trajectories[slot].steps;
-    const std::byte* after = nullptr;
-    const std::uint8_t* mask = nullptr;
-    bool ended = false;
-    std::int32_t at = row;
-    for (; at < end && at < row + settings.n_step && !ended; ++at) {
-      y += discount * double{batch.reward[at]};
-      discount *= settings.gamma;
-      if ((batch.flags[at] & kTerminatedFlag) != 0) ended = true;
-      if ((batch.flags[at] & kTruncatedFlag) != 0) {
-        const auto found = std::ranges::find(batch.final_row, at) - batch.final_row.begin();
-        after = batch.FinalRow(static_cast<std::size_t>(found));
-        break;
-      }
-    }
-    if (!ended) {
-      if (after == nullptr && at < end) {
-        after = batch.ObservationRow(static_cast<std::size_t>(at));
-        if (batch.masked) mask = &batch.mask[static_cast<std::size_t>(at) * 2];
-      } else if (after == nullptr) {
-        after = batch.NextRow(static_cast<std::size_t>(slot));
-      }
-      float next[2], by[2];
-      target.Forward(fixed, after, 1, next);
-      policy.Forward(fixed, after, 1, by);
-      const float* const chooser = settings.double_q ? by : next;
-      int best = chooser[1] > chooser[0] ? 1 : 0;
-      if (mask != nullptr && mask[best] == 0) best = 1 - best;
-      y += discount * double{next[best]};
-    }
-    float q[2];
-    policy.Forward(parameters, batch.ObservationRow(static_cast<std::size_t>(row)), 1, q);
-    const double error = double{q[batch.action[row]]} - y, size = std::abs(error);
-    loss += double{batch.weight[row]} * (size <= 1 ? 0.5 * size * size : size - 0.5);
+class DqnLossTest : public ReplayLossTest, public testing::WithParamInterface<Form> {
+ protected:
+  DqnLossTest() : ReplayLossTest(SettingsOf(GetParam()), SpecOf(GetParam()), GetParam().masked) {
+    windows_.batch.reward[0] = 4.0f;  // an error beyond Huber's delta
   }
-  return loss / static_cast<double>(update.count);
+  static AlgorithmSettings SettingsOf(const Form& form) {
+    AlgorithmSettings settings = Settings(form.dueling, form.quantiles);
+    settings.double_q = form.double_q;
+    return settings;
+  }
+  static ModelSpec SpecOf(const Form& form) {
+    return *SmallNetworks(SettingsOf(form), MultiDiscrete({3, 2}));
+  }
+
+  static constexpr int kFirst[] = {0, 3, 5};  ///< outputs of the variables
+
+  /// [outputs][quantiles], by the definition.
+  std::vector<double> Values(const std::string& prefix, std::span<const float> parameters,
+                             const std::byte* observation) const {
+    const auto run = [&](const std::string& network) {
+      return Run(network.c_str(), parameters, observation, nullptr);
+    };
+    const std::vector<float> p = run(prefix.empty() ? "policy" : "target");
+    const auto n = static_cast<std::size_t>(settings_.quantiles);
+    std::vector<double> q;
+    for (int v = 0; v < 2; ++v) {
+      double mean = 0.0;
+      for (int c = kFirst[v]; c < kFirst[v + 1]; ++c)
+        mean += double{p[c]} / (kFirst[v + 1] - kFirst[v]);
+      for (int c = kFirst[v]; c < kFirst[v + 1]; ++c)
+        q.insert(q.end(), n,
+                 settings_.dueling ? run(prefix + "value")[0] + double{p[c]} - mean : double{p[c]});
+    }
+    if (n == 1) return q;
+    const std::vector<float> z = run(prefix + "quantiles");
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      const auto first = z.begin() + static_cast<std::ptrdiff_t>(i / n * n);
+      q[i] += double{z[i]} -
+              std::accumulate(first, first + static_cast<std::ptrdiff_t>(n), 0.0) / double(n);
+    }
+    return q;
+  }
+
+  /// The numbers that a step is learned from.
+  std::vector<double> Targets(std::int32_t row) const {
+    const auto found = windows_.ReturnFrom(row, settings_.n_step, settings_.gamma);
+    const auto n = static_cast<std::size_t>(settings_.quantiles);
+    std::vector<double> targets(n, found.reward);
+    if (found.after == nullptr) return targets;
+    const std::vector<double> of = Values("target_", parameters_, found.after);
+    const std::vector<double> by = settings_.double_q ? Values("", parameters_, found.after) : of;
+    for (int v = 0; v < 2; ++v) {
+      int best = -1;
+      double most = 0.0;
+      for (int c = kFirst[v]; c < kFirst[v + 1]; ++c) {
+        const auto at = static_cast<std::size_t>(c) * n;
+        const double mean = std::accumulate(&by[at], &by[at] + n, 0.0);
+        const bool open = !GetParam().masked || found.row < 0 ||
+                          windows_.batch.mask[static_cast<std::size_t>(found.row * 5 + c)] != 0;
+        if (open && (best < 0 || mean > most)) {
+          best = c;
+          most = mean;
+        }
+      }
+      for (std::size_t j = 0; j < n; ++j)
+        targets[j] += found.discount * of[static_cast<std::size_t>(best) * n + j] / 2;
+    }
+    return targets;
+  }
+
+  double Loss(std::size_t update, std::span<const float> parameters) const {
+    const auto n = static_cast<std::size_t>(settings_.quantiles);
+    double loss = 0.0;
+    for (const std::int32_t row : Rows(update)) {
+      const std::vector<double> q = Values("", parameters, Observation(row)), y = Targets(row);
+      const double weight = double{windows_.batch.weight[static_cast<std::size_t>(row)]};
+      for (int v = 0; v < 2; ++v) {
+        const int choice = windows_.batch.action[static_cast<std::size_t>(row * 2 + v)];
+        for (std::size_t i = 0; i < n; ++i) {
+          const double tau = (double(i) + 0.5) / double(n);
+          for (const double target : y) {
+            const double u = target - q[static_cast<std::size_t>(kFirst[v] + choice) * n + i];
+            const double huber = std::abs(u) <= 1 ? 0.5 * u * u : std::abs(u) - 0.5;
+            loss += 0.5 * weight * 2 * std::abs(tau - (u < 0)) * huber / double(n * n);
+          }
+        }
+      }
+    }
+    return loss / static_cast<double>(Rows(update).size());
+  }
+};
+
+TEST_P(DqnLossTest, TheGradientIsThatOfTheLoss) {
+  ASSERT_EQ(plan_->updates.size(), 2u);
+  for (std::size_t update = 0; update < 2; ++update) {
+    ASSERT_TRUE(algorithm_->Gradient(update, parameters_, gradient_));
+    for (const NetworkSpec& network : spec_.networks)
+      if (network.trained) Compare(network.name, [&](const auto& at) { return Loss(update, at); });
+  }
 }
 
-class DqnGradientTest : public testing::TestWithParam<std::tuple<bool, bool>> {};
+TEST_P(DqnLossTest, AnErrorOfAStepIsTheDistanceOfItsMeans) {
+  ASSERT_TRUE(algorithm_->Gradient(0, parameters_, gradient_));
+  const auto n = static_cast<std::size_t>(settings_.quantiles);
+  for (std::size_t i = 0; i < Rows(0).size(); ++i) {
+    const std::int32_t row = Rows(0)[i];
+    const std::vector<double> q = Values("", parameters_, Observation(row)), y = Targets(row);
+    const double target = std::accumulate(y.begin(), y.end(), 0.0) / double(n);
+    double distance = 0.0;
+    for (int v = 0; v < 2; ++v) {
+      const int choice = windows_.batch.action[static_cast<std::size_t>(row * 2 + v)];
+      const double* const of = &q[static_cast<std::size_t>(kFirst[v] + choice) * n];
+      distance += 0.5 * std::abs(std::accumulate(of, of + n, 0.0) / double(n) - target);
+    }
+    EXPECT_NEAR(algorithm_->row_answers()[i], distance, 1e-5);
+  }
+}
 
-TEST_P(DqnGradientTest, IsThatOfTheLoss) {
-  const auto [double_q, masked] = GetParam();
-  AlgorithmSettings settings = Settings();
-  settings.double_q = double_q;
-  const ModelSpec spec = Spec();
+INSTANTIATE_TEST_SUITE_P(Forms, DqnLossTest,
+                         testing::Values(Form{}, Form{.masked = true}, Form{.double_q = false},
+                                         Form{.dueling = true, .masked = true},
+                                         Form{.quantiles = 5, .masked = true},
+                                         Form{.quantiles = 4, .double_q = false},
+                                         Form{.dueling = true, .quantiles = 3}));
+
+/// One window of three steps, networks of biases alone: each number below is on paper.
+TEST(DqnTest, LearnsFromTheQuantilesOfTheTargetsBestChoice) {
+  AlgorithmSettings settings = Settings(false, 2);
+  settings.gamma = 0.5;
+  settings.replay.minibatch = 1;
+  PolicyAndValue model{.spaces = {Box({3}), Discrete(2)}, .trunk = {}};
+  const ModelSpec spec = *settings.kind->networks(model.ToSpec(), settings);
   const ParameterLayout layout(spec);
   AlignedFloats parameters(layout.total);
-  InitializeParameters(spec, 4, parameters, {Initializer::kHe});
-  Random random(5);  // the target is another network than the policy
-  for (std::size_t i = layout.trained_count(); i < layout.total; ++i)
-    parameters[i] += 0.5f * (random.Uniform() - 0.5f);
-  Windows windows(spec, masked);
-  windows.batch.reward[0] = 4.0f;  // an error beyond Huber's delta
-
+  const auto set = [&](const char* bias, const std::vector<float>& values) {
+    std::ranges::copy(values, parameters.begin() + layout.Find(bias).offset);
+  };
+  set("policy.head.bias", {0.5f, 0.2f});  // chooses the first
+  set("target.head.bias", {1.0f, 3.0f});
+  set("target_quantiles.head.bias", {-1.0f, 1.0f, -2.0f, 2.0f});
+  RandomWindows windows(spec, 1, 3);
+  std::ranges::copy(std::vector{1.0f, 2.0f, 9.0f}, windows.batch.reward.begin());
+  windows.batch.action[0] = 1;
   ReplayPlanner planner(settings);
   const BatchPlan& plan = planner.Plan(windows.batch, Rates::Of(settings), 0, 1.0);
-  ASSERT_EQ(plan.updates.size(), 2u);
   const auto algorithm = settings.kind->make(spec, settings);
   algorithm->Prepare(parameters, windows.batch, plan);
   std::vector<float> gradient(layout.trained_count());
-  for (std::size_t update = 0; update < plan.updates.size(); ++update) {
-    ASSERT_TRUE(algorithm->Gradient(update, parameters, gradient));
-    const auto loss = [&](std::size_t i, float by) {
-      std::vector<float> moved(parameters.begin(), parameters.end());
-      moved[i] += by;
-      return LossOf(spec, settings, windows.batch, plan.updates[update], plan, moved, parameters);
-    };
-    for (const char* tensor :
-         {"policy.0.weight", "policy.0.bias", "policy.head.weight", "policy.head.bias"}) {
-      const TensorSlot& slot = layout.Find(tensor);
-      for (std::size_t i = slot.offset; i < slot.offset + slot.count; i += 3) {
-        constexpr float kBy = 1e-2f;
-        EXPECT_NEAR(gradient[i], (loss(i, kBy) - loss(i, -kBy)) / (2 * kBy), 2e-3) << tensor;
-      }
-    }
-  }
-  EXPECT_EQ(algorithm->row_answers().size(), plan.rows.size()) << "an error for each window";
+  ASSERT_TRUE(algorithm->Gradient(0, parameters, gradient));
+  // r = 1 + 0.5 * 2; y = 2 + 0.25 * {1 - 1, 1 + 1} = {2, 2.5}; q = {0.2, 0.2}; u = {1.8, 2.3}
+  EXPECT_FLOAT_EQ(algorithm->row_answers()[0], 2.05f);
+  // Huber's are 1.3 and 1.8, mean 1.55; weights 2 tau = 0.5 and 1.5; the window's weight is 0.5
+  LearnReport report;
+  ReportMetrics(*settings.kind, algorithm->sums(), &report);
+  EXPECT_NEAR(report.value_loss, 0.5 * 1.55, 1e-6);
+  // by q_i: -0.5 * {0.5, 1.5} / 2; the mean's is their sum, the spread's what differs from its mean
+  const float* const policy = &gradient[layout.Find("policy.head.bias").offset];
+  const float* const spread = &gradient[layout.Find("quantiles.head.bias").offset];
+  EXPECT_FLOAT_EQ(policy[0], 0.0f);
+  EXPECT_FLOAT_EQ(policy[1], -0.5f);
+  EXPECT_FLOAT_EQ(spread[2], 0.125f);
+  EXPECT_FLOAT_EQ(spread[3], -0.125f);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, DqnGradientTest,
-                         testing::Combine(testing::Bool(), testing::Bool()));
-
 TEST(DqnTest, FindsAnErrorForEachRowOfANewBatchWherePrioritiesWantIt) {
-  AlgorithmSettings settings = Settings();
-  const ModelSpec spec = Spec();
+  AlgorithmSettings settings = Settings(true, 3);
+  const ModelSpec spec = SpecOf(settings);
   AlignedFloats parameters(ParameterLayout(spec).total);
   InitializeParameters(spec, 4, parameters);
   TrainingBatch batch(TrajectoryLayout(spec, 8), 2);
@@ -266,7 +320,7 @@ TEST(DqnTest, FindsAnErrorForEachRowOfANewBatchWherePrioritiesWantIt) {
 TEST(ReplayPlannerTest, CountsUpdatesOverBatchesAndRestarts) {
   const ModelSpec spec = Spec();
   const AlgorithmSettings settings = Settings();
-  const Windows windows(spec);
+  const RandomWindows windows(spec, 10, 4);
   ReplayPlanner planner(settings);
   const auto moves = [&](ReplayPlanner& one) {
     std::vector<bool> moved;
@@ -286,14 +340,14 @@ TEST(ReplayPlannerTest, CountsUpdatesOverBatchesAndRestarts) {
 }
 
 TEST(DqnTrainerTest, MovesTheTargetAndCountsNoObservationTwice) {
-  const ModelSpec spec = Spec(true);
+  const AlgorithmSettings settings = Settings(true, 3);
+  const ModelSpec spec = SpecOf(settings, true);
   const ParameterLayout layout(spec);
-  AlgorithmSettings settings = Settings();
   HostTrainer trainer(spec, settings);
   AlignedFloats parameters(layout.total);
   InitializeParameters(spec, 4, parameters);
   trainer.SetParameters(parameters);
-  Windows windows(spec);
+  RandomWindows windows(spec, 10, 4);
   ReplayPlanner planner(settings);
   const auto learn = [&] {
     ASSERT_TRUE(trainer.Open(1, false));
@@ -306,10 +360,14 @@ TEST(DqnTrainerTest, MovesTheTargetAndCountsNoObservationTwice) {
     const auto all = trainer.parameters().subspan(slot.offset, slot.count);
     return std::vector<float>(all.begin(), all.end());
   };
-  EXPECT_NE(tensor("policy.0.weight"),
-            std::vector<float>(parameters.begin() + layout.Find("policy.0.weight").offset,
-                               parameters.begin() + layout.Find("policy.0.weight").offset + 48));
-  EXPECT_EQ(tensor("target.0.weight"), tensor("policy.0.weight")) << "after the second update";
+  for (const auto& [target, followed] : {std::pair{"target.0.weight", "policy.0.weight"},
+                                         {"target_value.head.weight", "value.head.weight"},
+                                         {"target_quantiles.head.bias", "quantiles.head.bias"}}) {
+    const std::vector<float> now = tensor(followed);
+    EXPECT_FALSE(std::ranges::equal(
+        now, std::span(parameters).subspan(layout.Find(followed).offset, now.size())));
+    EXPECT_EQ(tensor(target), now) << "after the second update";
+  }
   EXPECT_EQ(tensor("statistics.observation.count")[0], 0.0f);
 }
 

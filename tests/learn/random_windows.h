@@ -44,7 +44,11 @@ struct RandomWindows {
       for (const ActionPart& part : layout.parts())
         for (int k = 0; k < part.count; ++k) {
           const bool number = part.kind == ActionPart::Kind::kContinuous;
-          action.push_back(number ? std::bit_cast<std::int32_t>(0.8f * Number()) : 0);
+          const auto choice = [&] {
+            return static_cast<std::int32_t>(
+                random.UniformInt(static_cast<std::uint64_t>(part.choices[k])));
+          };
+          action.push_back(number ? std::bit_cast<std::int32_t>(0.8f * Number()) : choice());
         }
       for (int k = 0; k < layout.mask_bytes(); ++k)
         mask.push_back(k % 2 == 0 || random.UniformInt(2) == 1);

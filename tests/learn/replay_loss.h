@@ -11,9 +11,36 @@
 #include "server/learn/replay_planner.h"
 #include "server/network/actor_critic.h"
 #include "server/network/single_network.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/learn/random_windows.h"
 
 namespace murmurate {
+
+/// Of an algorithm with a replay: small minibatches, returns of two steps, rewards as they come.
+inline AlgorithmSettings SmallReplay(const char* algorithm) {
+  AlgorithmSettings settings;
+  settings.kind = AlgorithmNamed(algorithm);
+  settings.gamma = 0.9;
+  settings.trajectory_length = 4;
+  settings.batch_steps = 16;
+  settings.normalize_reward = false;
+  settings.max_grad_norm = 0;
+  settings.replay.minibatch = 5;
+  settings.n_step = 2;
+  settings.target_every = 2;
+  settings.target_part = 0.1;
+  return settings;
+}
+
+/// The networks that an algorithm of these settings learns for an observation of three numbers and
+/// an action.
+inline Result<ModelSpec> SmallNetworks(const AlgorithmSettings& settings, const Space& action,
+                                       bool normalize = false) {
+  const PolicyAndValue model{.spaces = {Box({3}), action},
+                             .trunk = {{8, Activation::kTanh}},
+                             .normalize_observation = normalize};
+  return settings.kind->networks(model.ToSpec(), settings);
+}
 
 /// A model with what its losses need: parameters of which targets are others than what they follow.
 class ReplayLossTest : public testing::Test {

@@ -191,14 +191,16 @@ AlgorithmSettings UsualSettings(const std::string& name, int agents, int length)
 
 std::vector<ReplayScore> TrainFromReplay(const ReplayRun& run, std::uint64_t seed) {
   const auto spaces = Make(run.environment)->spaces();
-  auto networks = run.algorithm.kind->networks(PolicyAndValue{
-      .spaces = spaces, .trunk = run.trunk, .normalize_observation = run.normalize_observation}
-                                                   .ToSpec());
+  auto networks = run.algorithm.kind->networks(
+      PolicyAndValue{
+          .spaces = spaces, .trunk = run.trunk, .normalize_observation = run.normalize_observation}
+          .ToSpec(),
+      run.algorithm);
   MURMURATE_CHECK(networks.ok(), networks.status().message().c_str());
   const ModelSpec spec = *std::move(networks);
   Learner learner(spec, run.algorithm, DeriveSeed(seed, 0));
   const TrajectoryLayout layout(spec, run.algorithm.trajectory_length);
-  const auto store = learner.MakeStore(layout, PlainBatchMemory());
+  const auto store = *learner.MakeStore(layout, PlainBatchMemory());
   auto batch = std::make_unique<TrainingBatch>(layout, run.agents);
   std::vector<TrainingAgent> agents;
   for (int i = 0; i < run.agents; ++i)

@@ -71,5 +71,18 @@ TEST(ChainTest, TheValueAtTheTimeLimitIsTheOneWithoutIt) {
   EXPECT_GE(scores.back().mean_return, 29.0) << "of 30";
 }
 
+TEST(CartPoleTest, IsLearnedByDqnOfQuantilesAndAValueOfTheState) {
+  ReplayRun run = Small("dqn", "cartpole");
+  run.algorithm.dueling = true;
+  run.algorithm.quantiles = 8;
+  run.algorithm.learning_rate = 1e-3;
+  run.algorithm.policy.epsilon.from = 1.0;
+  run.algorithm.policy.epsilon.steps = 5'000;
+  run.steps = 19'200;
+  run.evaluation_episodes = 5;
+  const std::vector<ReplayScore> scores = TrainFromReplay(run, 1);
+  EXPECT_GE(scores.back().mean_return, 195.0) << "a random policy has about 22";
+}
+
 }  // namespace
 }  // namespace murmurate

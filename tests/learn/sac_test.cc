@@ -21,26 +21,14 @@ namespace murmurate {
 namespace {
 
 AlgorithmSettings Settings() {
-  AlgorithmSettings settings;
-  settings.kind = AlgorithmNamed("sac");
-  settings.gamma = 0.9;
-  settings.trajectory_length = 4;
-  settings.batch_steps = 16;
-  settings.normalize_reward = false;
-  settings.max_grad_norm = 0;
-  settings.replay.minibatch = 5;
-  settings.n_step = 2;
+  AlgorithmSettings settings = SmallReplay("sac");
   settings.target_every = 1;
-  settings.target_part = 0.1;
   settings.policy.initial_temperature = 0.3;
   return settings;
 }
 
 ModelSpec SpecOf(const Space& action, bool normalize = false) {
-  return *AlgorithmNamed("sac")->networks(PolicyAndValue{.spaces = {Box({3}), action},
-                                                         .trunk = {{8, Activation::kTanh}},
-                                                         .normalize_observation = normalize}
-                                              .ToSpec());
+  return *SmallNetworks(Settings(), action, normalize);
 }
 ModelSpec OfNumbers() { return SpecOf(Box({2}, {-2, 0}, {2, 10})); }
 ModelSpec OfChoices() { return SpecOf(MultiDiscrete({3, 2})); }
@@ -137,16 +125,13 @@ TEST(SacModelTest, IsAPolicyTwoCriticsAndTheirTargets) {
 }
 
 TEST(SacModelTest, RefusesSwitchesMixturesNumbersWithoutBoundsAndMemory) {
-  const auto networks = AlgorithmNamed("sac")->networks;
   for (const Space& action :
-       {MultiBinary(2), Box({2}), Dict({{"a", Discrete(2)}, {"b", Box({1}, -1, 1)}})}) {
-    const PolicyAndValue model{.spaces = {Box({3}), action}, .trunk = {}};
-    EXPECT_FALSE(networks(model.ToSpec()).ok());
-  }
+       {MultiBinary(2), Box({2}), Dict({{"a", Discrete(2)}, {"b", Box({1}, -1, 1)}})})
+    EXPECT_FALSE(SmallNetworks(Settings(), action).ok());
   const PolicyAndValue remembers{.spaces = {Box({3}), Box({1}, -1, 1)},
                                  .trunk = {*Layer::Parse("lstm 4")},
                                  .separate_value = false};
-  EXPECT_FALSE(networks(remembers.ToSpec()).ok());
+  EXPECT_FALSE(Settings().kind->networks(remembers.ToSpec(), Settings()).ok());
 }
 
 struct Drawn {

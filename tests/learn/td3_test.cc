@@ -14,28 +14,14 @@ namespace murmurate {
 namespace {
 
 AlgorithmSettings Settings() {
-  AlgorithmSettings settings;
-  settings.kind = AlgorithmNamed("td3");
-  settings.gamma = 0.9;
-  settings.trajectory_length = 4;
-  settings.batch_steps = 16;
-  settings.normalize_reward = false;
-  settings.max_grad_norm = 0;
-  settings.replay.minibatch = 5;
-  settings.n_step = 2;
+  AlgorithmSettings settings = SmallReplay("td3");
   settings.policy.every = 2;
-  settings.target_every = 2;
-  settings.target_part = 0.1;
   settings.policy.target_noise = 0.5;
   settings.policy.target_noise_clip = 0.4;
   return settings;
 }
 
-Result<ModelSpec> Networks(const Space& action) {
-  return AlgorithmNamed("td3")->networks(
-      PolicyAndValue{.spaces = {Box({3}), action}, .trunk = {{8, Activation::kTanh}}}.ToSpec());
-}
-ModelSpec Spec() { return *Networks(Box({2}, {-2, 0}, {2, 10})); }
+ModelSpec Spec() { return *SmallNetworks(Settings(), Box({2}, {-2, 0}, {2, 10})); }
 
 TEST(Td3ModelTest, IsAPolicyTwoCriticsAndATargetOfEach) {
   const ModelSpec spec = Spec();
@@ -47,9 +33,9 @@ TEST(Td3ModelTest, IsAPolicyTwoCriticsAndATargetOfEach) {
 }
 
 TEST(Td3ModelTest, RefusesChoicesAndNumbersWithoutBounds) {
-  EXPECT_FALSE(Networks(Discrete(2)).ok());
-  EXPECT_FALSE(Networks(Box({2})).ok());
-  EXPECT_FALSE(Networks(Dict({{"a", Discrete(2)}, {"b", Box({1}, -1, 1)}})).ok());
+  EXPECT_FALSE(SmallNetworks(Settings(), Discrete(2)).ok());
+  EXPECT_FALSE(SmallNetworks(Settings(), Box({2})).ok());
+  EXPECT_FALSE(SmallNetworks(Settings(), Dict({{"a", Discrete(2)}, {"b", Box({1}, -1, 1)}})).ok());
 }
 
 class Td3Test : public ReplayLossTest {

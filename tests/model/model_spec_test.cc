@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/model/network_plan.h"
 #include "shared/model/parameter_layout.h"
 #include "shared/model/policy_and_value.h"
 
@@ -237,6 +238,37 @@ TEST(ModelSpec, TheLineOfADeterministicPolicyIsReadAndWrittenAndOthersHaveNone) 
   EXPECT_TRUE(refused("state_dependent_deviation 0", "state_dependent_deviation 1"));
   EXPECT_TRUE(refused("squashed 1\n", "squashed 0\nscale box\n"));
   EXPECT_TRUE(refused("deterministic", "deterministic 1"));
+}
+
+/// The target of a network that shares layers has those of the other's target.
+TEST(ModelSpec, WhatSharesLayersHasATargetOverTheOthersTarget) {
+  const std::string text =
+      "murmurate-model 2\nobservation float32 3\naction discrete 2\nnormalize_observation 0\n"
+      "networks 4\nnetwork policy published trained\ndense 4 tanh\nhead action\n"
+      "network value trained\nshares policy\nhead 1\n";
+  const std::string targets = "network old follows policy\nnetwork old_value follows value\n";
+  const Result<ModelSpec> spec = ModelSpec::Parse(text + targets);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->ToText(), text + targets);
+  const Result<NetworkPlan> plan = PlanNetwork(*spec, "old_value");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->own_layers);
+  EXPECT_EQ(plan->trunk[0].name, "old.0");
+  EXPECT_EQ(plan->head.name, "old_value.head");
+  EXPECT_EQ(plan->outputs, 1);
+  EXPECT_TRUE(PlanNetwork(*spec, "old")->own_layers);
+  std::vector<std::string> names;
+  for (const TensorSlot& tensor : ParameterLayout(*spec).tensors) names.push_back(tensor.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"policy.0.weight", "policy.0.bias",
+                                             "policy.head.weight", "policy.head.bias",
+                                             "value.head.weight", "value.head.bias", "old.0.weight",
+                                             "old.0.bias", "old.head.weight", "old.head.bias",
+                                             "old_value.head.weight", "old_value.head.bias"}));
+  EXPECT_THAT(
+      ModelSpec::Parse(text + "network old_value follows value\nnetwork old follows policy\n")
+          .status()
+          .message(),
+      testing::HasSubstr("\"old_value\" refers to \"value\""));
 }
 
 TEST(ModelSpec, AnyCutOfTheWholeTextIsRefused) {

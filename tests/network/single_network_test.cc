@@ -90,6 +90,44 @@ INSTANTIATE_TEST_SUITE_P(
                          40}),
     [](const auto& info) { return info.param.name; });
 
+/// Against a policy and a value of one trunk.
+TEST(SingleNetworkTest, RunsTheHeadsOfNetworksThatShareItsLayers) {
+  const PolicyAndValue shared{.spaces = {Box({5}), Discrete(3)},
+                              .trunk = {{16, Activation::kTanh}, {16, Activation::kRelu}},
+                              .separate_value = false};
+  const ModelSpec spec = shared.ToSpec();
+  const ParameterLayout layout(spec);
+  AlignedFloats parameters(layout.total);
+  InitializeParameters(spec, 3, parameters, {Initializer::kXavier});
+  constexpr int kRows = 450;
+  const std::vector<float> observations = Numbers(5 * kRows, 5), d_outputs = Numbers(3 * kRows, 8),
+                           d_values = Numbers(kRows, 9), zeros(kRows, 0.0f);
+  ActorCritic both(spec, kRows);
+  SingleNetwork network(spec, layout, "policy", kRows, {"value"});
+  EXPECT_EQ(network.outputs(1), 1);
+  std::vector<float> wanted_outputs(3 * kRows), wanted_values(kRows), outputs(3 * kRows),
+      values(kRows);
+  both.Forward(parameters, observations.data(), kRows, wanted_outputs.data(), wanted_values.data());
+  float* const blocks[] = {outputs.data(), values.data()};
+  network.Forward(parameters, observations.data(), kRows, blocks);
+  EXPECT_EQ(outputs, wanted_outputs);
+  EXPECT_EQ(values, wanted_values);
+
+  std::vector<float> wanted(layout.trained_count()), gradient(layout.trained_count(), 0.0f);
+  both.Backward(parameters, d_outputs.data(), d_values.data(), wanted);
+  const float* const d_blocks[] = {d_outputs.data(), d_values.data()};
+  network.Backward(parameters, d_blocks, gradient);
+  EXPECT_EQ(gradient, wanted);
+
+  network.Forward(parameters, observations.data(), kRows, outputs.data());
+  std::ranges::fill(gradient, 0.0f);
+  network.Backward(parameters, d_outputs.data(), gradient);
+  both.Forward(parameters, observations.data(), kRows, wanted_outputs.data(), wanted_values.data());
+  both.Backward(parameters, d_outputs.data(), zeros.data(), wanted);
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    ASSERT_NEAR(gradient[i], wanted[i], 1e-5f) << "its own head alone";
+}
+
 TEST(TargetNetworksTest, MoveAPartOfTheWayOrAllOfIt) {
   const ModelSpec spec = WithTarget(PolicyAndValue{
       .spaces = {Box({3}), Discrete(2)},
