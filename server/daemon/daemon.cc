@@ -225,7 +225,7 @@ void Daemon::State::StartLoops() {
       [this] { parts.ingest->Wake(); });
 }
 
-ActorsView Daemon::State::Actors() const {
+ActorsView Daemon::State::Actors() {
   Ingest::Report report = parts.ingest->CollectReport();
   for (std::string& sentence : parts.shard_waits.Sentences())
     report.waiting.push_back(std::move(sentence));
@@ -237,6 +237,7 @@ ActorsView Daemon::State::Actors() const {
           .messages = report.messages,
           .bytes = report.bytes,
           .waiting = std::move(report.waiting),
+          .troubles = models.Troubles(),
           .lost_trajectories = report.lost_trajectories};
 }
 

@@ -30,7 +30,7 @@ struct Daemon::State {
   Status WriteFiles() const;
   Status Resume();
   void StartLoops();
-  ActorsView Actors() const;
+  ActorsView Actors();
   void FinishRound();
   void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);
   std::string WriteLastCheckpoints();

@@ -101,6 +101,7 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
       name_(name),
       number_(number),
       channel_(ChannelFor(settings, std::move(memory))),
+      stores_(name, parts->log, &learning_),
       steps_(steps),
       evaluations_(parts, name, channel_->spec, settings.algorithm),
       checkpoints_(parts->config.checkpoint().every_steps, parts->config.checkpoint().every_s,
@@ -116,7 +117,8 @@ void LiveModel::SetSource(std::unique_ptr<ExperienceSource> source) {
   channel_->fed = !source_->from_actors();
 }
 
-Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed) {
+Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
+                                const std::string& directory) {
   if (source_->of_a_game()) evaluations_.Begin(source_->from_actors());
   parts_.operate->PostModel(name_);
   spare_.Release(StateOf(*learner));  // the first checkpoint's memory, before anything is learned
@@ -126,8 +128,8 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
   for (int i = 1; i < channel_->learners; ++i)  // after a resume the order is a new one
     MURMURATE_RETURN_IF_ERROR(AddLearner(first.SharedReplica(
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version()))));
-  for (std::size_t i = 0; resumed && i < learning_.size(); ++i)
-    MURMURATE_RETURN_IF_ERROR(learning_[i]->LoadStore(static_cast<int>(i), *resumed));
+  if (!directory.empty()) MURMURATE_RETURN_IF_ERROR(stores_.KeepIn(directory, channel_->spec));
+  if (resumed) MURMURATE_RETURN_IF_ERROR(stores_.Load(*resumed));
   parts_.live->AddModel(
       name_, first.rates(), [this] { return channel_->steps().learned; },
       [this](const Rates& rates) {
@@ -157,9 +159,10 @@ void LiveModel::StartThreads() {
     LearnLoop* const learning = learning_[i].get();
     loops_.push_back(std::make_unique<Loop>(
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
-        [this, learning] {
+        [this, learning, i] {
           ++busy_;
           if (!learning->PollOnce(source_->longest_wait())) PostUnlearned();
+          stores_.CheckHealth(i);
           --busy_;
         },
         [this] { channel_->ready.Close(); }));
@@ -242,15 +245,15 @@ void LiveModel::PostCheckpoint() {
   auto state = std::make_shared<SavedState>(gate_.shut() ? SavedState{} : spare_.Acquire());
   if (!gate_.shut()) {
     learning_.front()->learner().Save(state.get());
-    for (std::size_t i = 0; i < learning_.size(); ++i)
-      learning_[i]->SaveStore(static_cast<int>(i), state.get());
+    stores_.Save(state.get());
     source_->Save(turns_->batches(), state.get());
     parts_.live->Save(StateWriter(state.get(), "settings"));
     parts_.live->SaveRates(name_, StateWriter(state.get(), "rates"));
     if (guard_) guard_->Save(StateWriter(state.get(), "collapse"));
   }
   auto make = MakerOf(parts_.config, channel_->spec, newest_, steps_);
-  parts_.operate->PostCheckpoint(name_, [make = std::move(make), state] {
+  parts_.operate->PostCheckpoint(name_, [this, make = std::move(make), state] {
+    stores_.Seal(state.get());
     Checkpoint checkpoint = make();
     checkpoint.state = std::move(*state);
     return checkpoint;
@@ -269,6 +272,7 @@ void LiveModel::PostUnlearned() {
 
 void LiveModel::OnTried(bool written, Checkpoint* checkpoint) {
   if (written) source_->Commit(checkpoint->state);
+  if (written) stores_.Written(checkpoint->state);
   spare_.Release(std::move(checkpoint->state));
 }
 

@@ -13,6 +13,7 @@
 #include "server/daemon/feeding.h"
 #include "server/daemon/gate.h"
 #include "server/daemon/model_evaluations.h"
+#include "server/daemon/model_stores.h"
 #include "server/daemon/run_parts.h"
 #include "server/learn/learn_loop.h"
 #include "server/operate/spare_state.h"
@@ -37,9 +38,12 @@ class LiveModel {
   void SetRecording(std::unique_ptr<Recording> recording) { recording_ = std::move(recording); }
   Recording* recording() { return recording_.get(); }
   ModelEvaluations& evaluations() { return evaluations_; }
+  const ModelStores& stores() const { return stores_; }
 
-  /// Makes and starts its learning threads, after its source and recording are set.
-  Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed);
+  /// Makes and starts its learning threads, after its source and recording are set. `directory`:
+  /// where its stores keep what is too large for a checkpoint; "": they do not.
+  Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
+                       const std::string& directory);
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
@@ -74,6 +78,7 @@ class LiveModel {
   std::shared_ptr<ExperienceChannel> channel_;
   std::shared_ptr<LearnTurns> turns_ = std::make_shared<LearnTurns>();
   std::vector<std::unique_ptr<LearnLoop>> learning_;  ///< one a learning thread, of one block
+  ModelStores stores_;
   /// The snapshot of the highest version of all loops; inside the gate, as what follows.
   std::shared_ptr<const Snapshot> newest_;
   /// `learned` includes the batch that made `newest_`; `taken` is of when its learning began.

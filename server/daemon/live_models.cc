@@ -1,6 +1,7 @@
 #include "server/daemon/live_models.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "shared/core/check.h"
@@ -14,9 +15,9 @@ bool LiveModels::Has(const std::string& name) const {
 }
 
 Status LiveModels::Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
-                       const SavedState* resumed) {
+                       const SavedState* resumed, const std::string& store_directory) {
   const std::lock_guard lock(mutex_);
-  MURMURATE_RETURN_IF_ERROR(model->StartLearning(std::move(learner), resumed));
+  MURMURATE_RETURN_IF_ERROR(model->StartLearning(std::move(learner), resumed, store_directory));
   models_.push_back(std::move(model));
   return {};
 }
@@ -27,6 +28,14 @@ std::vector<Reading> LiveModels::Streams() {
   for (const auto& model : models_)
     if (auto metrics = model->source().Metrics()) streams.push_back(*std::move(metrics));
   return streams;
+}
+
+std::vector<std::string> LiveModels::Troubles() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> all;
+  for (const auto& model : models_)
+    std::ranges::move(model->stores().Troubles(), std::back_inserter(all));
+  return all;
 }
 
 void LiveModels::OnTried(const std::string& directory, const std::string& folder, bool written,

@@ -18,12 +18,15 @@ class LiveModels {
 
   const List& all() const { return models_; }
   bool Has(const std::string& name) const;
-  /// Starts to learn and adds the model; those of other threads wait until it is there.
+  /// Starts to learn (LiveModel::StartLearning) and adds the model; those of other threads wait
+  /// until it is there.
   Status Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
-             const SavedState* resumed);
+             const SavedState* resumed, const std::string& store_directory);
 
   /// The numbers of sources that have some. Any thread.
   std::vector<Reading> Streams();
+  /// What does not go as it should with what they keep on disk, a sentence each. Any thread.
+  std::vector<std::string> Troubles();
   /// A checkpoint was tried in `folder` of the run in `directory`. Any thread.
   void OnTried(const std::string& directory, const std::string& folder, bool written,
                Checkpoint* checkpoint);

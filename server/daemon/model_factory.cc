@@ -9,6 +9,7 @@
 #include "server/daemon/feeding.h"
 #include "server/daemon/stream_source.h"
 #include "server/ingest/offered_model.h"
+#include "server/operate/operate_settings.h"
 #include "server/parameters/collective_store.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"
@@ -188,11 +189,21 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   };
   // One that has no memory, or whose state is damaged, ends the run: no actor can do anything about
   // it.
-  Status started = models_.Add(std::move(model), std::move(made.learner), resumed);
+  Status started = models_.Add(std::move(model), std::move(made.learner), resumed,
+                               StoreDirectory(settings, name));
   if (!started.ok()) parts_.signals->RequestFailure(started);
   MURMURATE_RETURN_IF_ERROR(std::move(started));
   offered.evaluation_share = evaluations->share();
   return offered;
+}
+
+/// Nothing is kept on disk for a run without checkpoints: none would ever refer to it.
+std::string ModelFactory::StoreDirectory(const ModelSettings& settings,
+                                         const std::string& name) const {
+  const CheckpointSettings& checkpoints = parts_.config.checkpoint();
+  const bool keeps = settings.algorithm.kind->replays && settings.algorithm.replay.persist &&
+                     (checkpoints.every_steps > 0 || checkpoints.every_s > 0);
+  return keeps ? ModelFolderOf(parts_.directory.path(), name, models_.all().empty()) : "";
 }
 
 Status ModelFactory::AddSource(LiveModel* model, const ModelSettings& settings,

@@ -40,6 +40,7 @@ class ModelFactory {
   Result<OfferedModel> Accept(const std::string& name, const ModelSettings& settings,
                               MadeLearner made, StepCount steps,
                               const SavedState* resumed = nullptr);
+  std::string StoreDirectory(const ModelSettings& settings, const std::string& name) const;
   Status AddSource(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
   Status AddRecording(LiveModel* model);

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "server/experience/training_batch.h"
+#include "shared/model/model_spec.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
@@ -37,6 +38,14 @@ struct LearnedBatch {
   std::uint64_t steps = 0;  ///< its rows that weighed
   /// The results found for each row of the plan (Algorithm::row_answers); empty: nothing.
   std::span<const float> row_answers = {};
+};
+
+/// StoreFolder is where a store keeps what is too large for a checkpoint: files of this store and of
+/// nothing else.
+struct StoreFolder {
+  std::string path;
+  const std::string& model;
+  const ModelSpec& spec;
 };
 
 class ExperienceStore {
@@ -62,6 +71,22 @@ class ExperienceStore {
   /// Saves what a run that goes on needs; each learning thread's store has a section of its own.
   virtual void Save(const StateWriter& /*writer*/) const {}
   virtual Status Load(const StateReader& /*reader*/) { return {}; }
+  /// What Load did not find of what Save had kept, as one sentence; "": nothing is missing.
+  virtual std::string missing() const { return ""; }
+
+  /// Keeps from now on what is too large for Save in a folder, to which what Save writes then
+  /// refers; before the first Insert and before Load. kResource: it cannot be made.
+  virtual Status KeepIn(const StoreFolder& /*folder*/) { return {}; }
+  /// Why what is kept cannot be in its folder, as it is after an Insert; kOk once all of it is.
+  virtual const Status& disk_health() const {
+    static const Status kGood;
+    return kGood;
+  }
+  /// Before a checkpoint with the section that Save wrote is put on the disk: waits until what it
+  /// refers to is on the disk, and takes out of it what cannot be there. Any thread.
+  virtual void Seal(const StateReader& /*saved*/, const StateWriter& /*section*/) {}
+  /// Notes that this checkpoint is on the disk. Any thread.
+  virtual void Written(const StateReader& /*saved*/) {}
 };
 
 /// StoreSetup is what a store is made from.

@@ -138,7 +138,9 @@ const Keys<AlgorithmSettings>& ReplayKeys() {
        {"priority_exponent", In(&S::replay, &R::priority_exponent),
         "steps are drawn by their error to this power; 0: all alike", Example("0.6"), Range(0, 10)},
        {"importance_exponent", In(&S::replay, &R::importance_exponent),
-        "how far weights make up for that; 1: wholly", Range(0, 1)}});
+        "how far weights make up for that; 1: wholly", Range(0, 1)},
+       {"persist", In(&S::replay, &R::persist),
+        "it is on disk beside the checkpoints; false: a resumed run fills it anew"}});
   return kKeys;
 }
 

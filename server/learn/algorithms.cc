@@ -1,7 +1,6 @@
 #include "server/learn/algorithms.h"
 
 #include <algorithm>
-#include <array>
 
 #include "shared/core/check.h"
 
@@ -16,11 +15,15 @@ const AlgorithmKind& Td3Kind();     // td3.cc
 const AlgorithmKind& Supervised();  // labels.cc
 const AlgorithmKind& Bc();          // labels.cc
 
-std::span<const AlgorithmKind* const> Algorithms() {
-  static const std::array kAll = {&Ppo(),     &Impala(),  &A2c(),        &DqnKind(),
-                                  &SacKind(), &Td3Kind(), &Supervised(), &Bc()};
-  return kAll;
+static std::vector<const AlgorithmKind*>& All() {
+  static std::vector<const AlgorithmKind*> all{&Ppo(),     &Impala(),  &A2c(),        &DqnKind(),
+                                               &SacKind(), &Td3Kind(), &Supervised(), &Bc()};
+  return all;
 }
+
+std::span<const AlgorithmKind* const> Algorithms() { return All(); }
+
+void AddAlgorithm(const AlgorithmKind& kind) { All().push_back(&kind); }
 
 const AlgorithmKind& DefaultAlgorithm() { return *Algorithms().front(); }
 

@@ -13,6 +13,10 @@ namespace murmurate {
 /// All of them; the first is the default.
 std::span<const AlgorithmKind* const> Algorithms();
 
+/// Adds one of a program's own at the end of the list, as tests do: before the first config is
+/// read, by one thread. It is never destroyed.
+void AddAlgorithm(const AlgorithmKind& kind);
+
 /// Null when there is none.
 const AlgorithmKind* AlgorithmNamed(std::string_view name);
 

@@ -54,7 +54,16 @@ void LearnLoop::SaveStore(int loop, SavedState* state) const {
 }
 
 Status LearnLoop::LoadStore(int loop, const SavedState& state) {
+  loaded_ = true;
   return store_->Load(StateReader(state, SectionOf(loop)));
+}
+
+void LearnLoop::SealStore(int loop, SavedState* state) const {
+  store_->Seal(StateReader(*state, SectionOf(loop)), StateWriter(state, SectionOf(loop)));
+}
+
+void LearnLoop::StoreWritten(int loop, const SavedState& state) const {
+  store_->Written(StateReader(state, SectionOf(loop)));
 }
 
 void LearnLoop::PostRates(const Rates& rates) {
@@ -178,10 +187,21 @@ std::unique_ptr<TrainingBatch> LearnLoop::AwaitBatch(std::chrono::milliseconds t
   return batch;
 }
 
+/// As if the run had never ended: before anything is inserted.
+bool LearnLoop::LearnWhatWasDue() {
+  if (!turns_->Begin()) return false;
+  const bool learned = LearnAll(false);
+  turns_->Done(false);
+  if (learned && callbacks_.wake_ingest) callbacks_.wake_ingest();
+  return learned;
+}
+
 bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   if (channel_->version.load(std::memory_order_relaxed) == 0) {
     Publish();
     if (callbacks_.wake_ingest) callbacks_.wake_ingest();
+  } else if (std::exchange(loaded_, false) && LearnWhatWasDue()) {
+    return true;
   }
   const std::int64_t begin_ns = now_ns_();
   auto batch = AwaitBatch(timeout);

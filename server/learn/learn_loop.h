@@ -63,8 +63,13 @@ class LearnLoop {
   /// Saves, between batches (also of the loops beside it), what the store needs, in a section of
   /// this loop, the `loop`-th of its model; the learner is saved by itself.
   void SaveStore(int loop, SavedState* state) const;
-  /// Loads what SaveStore saved, before the first batch.
+  /// Loads what SaveStore saved, before the first batch. The second PollOnce then learns from what
+  /// the store still has, instead of a batch that is waited for.
   Status LoadStore(int loop, const SavedState& state);
+  /// ExperienceStore::Seal and Written, of what SaveStore saved. Any thread.
+  void SealStore(int loop, SavedState* state) const;
+  void StoreWritten(int loop, const SavedState& state) const;
+  ExperienceStore& store() { return *store_; }
 
   /// Posts the learner's rates from the next batch on; any thread.
   void PostRates(const Rates& rates);
@@ -94,6 +99,7 @@ class LearnLoop {
   std::uint64_t CountLearned();
   bool PublishCredit();
   bool LearnAll(bool held_out);
+  bool LearnWhatWasDue();
 
   std::shared_ptr<ExperienceChannel> channel_;
   const std::shared_ptr<LearnTurns> turns_;  ///< outlives the learner, which may read its batches
@@ -109,6 +115,7 @@ class LearnLoop {
   std::int64_t next_waiting_ns_ = 0;  ///< when on_waiting may be called again
   BatchWatch watch_;
   bool failed_ = false;
+  bool loaded_ = false;  ///< the store was, and may still have what is to be learned from
 };
 
 }  // namespace murmurate

@@ -22,6 +22,13 @@ std::unique_ptr<TrainingBatch> LearnTurns::Next(ExperienceChannel& channel,
   return *std::move(batch);
 }
 
+bool LearnTurns::Begin() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return wanting_ == 0 && !alone_; });
+  if (!ended_) ++learning_;
+  return !ended_;
+}
+
 void LearnTurns::Done(bool held_out) {
   {
     const std::lock_guard lock(mutex_);

@@ -31,6 +31,9 @@ class LearnTurns {
   /// alone); null when there is none. Done must follow.
   std::unique_ptr<TrainingBatch> Next(ExperienceChannel& channel,
                                       std::chrono::milliseconds timeout);
+  /// A turn without a batch, for what a store still has; Done(false) must follow. False: this has
+  /// ended, and there is no turn.
+  bool Begin();
   /// Calls visit(batch) with the batch that Next will give, where only one thread takes batches; none
   /// if there is none yet. What visit reads of it later it must have read before that batch is given
   /// back, or this object ends.

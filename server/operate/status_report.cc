@@ -74,6 +74,7 @@ std::string StatusReport::ToJson() const {
             {"models", Json::array()},
             {"streams", Json::array()},
             {"actors", Json::array()}};
+  if (!actors.troubles.empty()) json["troubles"] = actors.troubles;
   for (int i = 1; i < wire::kRefusalCount; ++i)
     if (const auto count = actors.refusals[static_cast<std::size_t>(i)]; count > 0)
       json["refusals"][wire::RefusalName(static_cast<wire::Refusal>(i))] = count;

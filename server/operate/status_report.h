@@ -19,8 +19,9 @@ struct ActorsView {
   std::vector<RefusedActor> refused = {};
   std::array<std::uint64_t, wire::kRefusalCount> refusals{};
   std::uint64_t duplicates = 0, messages = 0, bytes = 0;
-  std::vector<std::string> waiting;     ///< who waits for whom and why
-  std::uint64_t lost_trajectories = 0;  ///< when the learner died before
+  std::vector<std::string> waiting;        ///< who waits for whom and why
+  std::vector<std::string> troubles = {};  ///< what does not go as it should, beside checkpoints
+  std::uint64_t lost_trajectories = 0;     ///< when the learner died before
 };
 
 struct StatusReport {

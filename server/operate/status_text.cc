@@ -146,6 +146,8 @@ std::string Lines(const Json& report) {
     text += "refused messages (" + name + "): " + count.dump() + '\n';
   text +=
       FillText("[+lost when the learner died before: {lost_trajectories} trajectories\n]", report);
+  for (const Json& sentence : At(report, "troubles"))
+    text += "trouble: " + sentence.get<std::string>() + '\n';
   for (const Json& sentence : At(report, "waiting"))
     text += "waiting: " + sentence.get<std::string>() + '\n';
   return text;

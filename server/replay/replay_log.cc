@@ -86,7 +86,29 @@ Status ReplayLog::BeginSegment() {
   }
   segments_.push_back(segment_);
   offset_ = begun_ = 0;
-  return Write(header_);
+  Status written = Write(header_);
+  if (written.ok()) return written;
+  segments_.pop_back();
+  (void)unlink(path.c_str());
+  const std::lock_guard lock(mutex_);
+  (void)close(std::exchange(fd_, -1));
+  return written;
+}
+
+Status ReplayLog::Renew() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (fd_ >= 0) unsynced_.push_back(std::exchange(fd_, -1));
+    for (const int file : unsynced_) (void)close(file);
+    unsynced_.clear();
+    lost_ = {};
+  }
+  return BeginSegment();
+}
+
+Status ReplayLog::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
 }
 
 /// All of it, or nothing.
@@ -117,7 +139,6 @@ Result<LogPosition> ReplayLog::Append(const TrajectoryView& view) {
   return begin;
 }
 
-/// Files that were not synced once may never be: the kernel drops what it could not write.
 Status ReplayLog::Sync() {
   std::vector<int> files;
   {
@@ -127,7 +148,7 @@ Status ReplayLog::Sync() {
   }
   Status lost;
   for (const int file : files) {
-    if (fdatasync(file) != 0) lost = CannotWrite(folder_, errno);
+    if (sync_(file) != 0) lost = CannotWrite(folder_, errno);
     (void)close(file);
   }
   const std::lock_guard lock(mutex_);

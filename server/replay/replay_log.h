@@ -12,11 +12,15 @@
 // One thread, but Sync.
 #pragma once
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "murmurate/status.h"
@@ -47,6 +51,11 @@ class ReplayLog {
 
   /// Takes away all that is there.
   Status StartAnew();
+  /// Takes nothing away, and begins a file after the last one, whatever became of that: lost() is
+  /// then over.
+  Status Renew();
+  /// The numbers of files that are begun from now on come after this one.
+  void NumberAfter(std::uint32_t segment) { segment_ = std::max(segment_, segment); }
   /// Reads the records from `first` to before `last`, in order, and takes away what came after.
   /// `visit` gives where a record begins, and its trajectory, which has passed CheckTrajectory and
   /// is valid until it returns. kInvalidData: one of them is not there, or damaged, or of another
@@ -57,11 +66,20 @@ class ReplayLog {
   /// Appends a trajectory; where it begins. kResource (disk full, folder gone): it is not in the
   /// log.
   Result<LogPosition> Append(const TrajectoryView& view);
+  const std::string& folder() const { return folder_; }
   /// After the last record.
   LogPosition end() const { return {segment_, offset_}; }
-  bool empty() const { return segments_.empty(); }
-  /// Waits until all that was appended is on the disk; any thread.
+  /// Whether the file is there in which a record began.
+  bool Has(LogPosition begin) const {
+    return std::ranges::find(segments_, begin.segment) != segments_.end();
+  }
+  /// Waits until all that was appended is on the disk; any thread. Once that failed it fails until
+  /// Renew, for the system may have dropped what it could not write.
   Status Sync();
+  /// Why Sync fails; any thread.
+  Status lost() const;
+  /// What Sync calls of each file instead of fdatasync: a disk that fails, in a test. Before Sync.
+  void SyncBy(std::function<int(int file)> sync) { sync_ = std::move(sync); }
 
   /// Takes away the segments that lie before `first` whole.
   void Forget(LogPosition first);
@@ -86,7 +104,8 @@ class ReplayLog {
   std::uint32_t segment_ = 0, offset_ = 0;
   std::uint32_t begun_ = 0;  ///< so much of the segment the kernel was asked to write
   int fd_ = -1;
-  std::mutex mutex_;           ///< of fd_ against Sync, and of what follows
+  std::function<int(int file)> sync_ = fdatasync;
+  mutable std::mutex mutex_;   ///< of fd_ against Sync, and of what follows
   std::vector<int> unsynced_;  ///< files of finished segments
   Status lost_;                ///< why some may not be on the disk
 };

@@ -38,6 +38,8 @@ struct ReplaySettings {
   double importance_exponent = 0.4;
   /// Added to |TD|, in units of reward: a step without error is sampled, too (OpenAI Baselines).
   double priority_floor = 1e-6;
+  /// It is kept on disk beside the checkpoints of a run that writes some.
+  bool persist = true;
 
   bool prioritized() const { return priority_exponent > 0; }
   int steps_of_sample() const { return sequence > 0 ? sequence : window; }

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "server/data/record_format.h"
 #include "server/experience/memory_room.h"
 #include "server/metrics/number_text.h"
 #include "server/replay/sample_form.h"
@@ -11,6 +12,8 @@
 
 namespace murmurate {
 namespace {
+
+constexpr std::uint64_t kLeastSegmentBytes = 16u << 20;
 
 /// The first row of a slot without steps.
 constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
@@ -45,6 +48,7 @@ Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& set
 
 ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup)
     : settings_(settings),
+      layout_(setup.layout),
       block_(KeptSteps::BytesFor(settings, setup.layout)),
       kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes())),
       copy_(SampleForm(settings), setup.layout, &kept_.rows()),
@@ -56,7 +60,26 @@ ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup
 }
 
 void ReplayStore::KeepOnDisk(std::unique_ptr<ReplayLog> log) {
-  disk_ = std::make_unique<ReplayOnDisk>(std::move(log));
+  disk_ = std::make_unique<ReplayOnDisk>(std::move(log), layout_);
+}
+
+Status ReplayStore::KeepIn(const StoreFolder& folder) {
+  const std::uint64_t quarter = block_.bytes().size() / 4;
+  const std::uint64_t segment_bytes =
+      std::max<std::uint64_t>(std::clamp(quarter, kLeastSegmentBytes, ReplayLog::kSegmentBytes),
+                              2 * MaxRecordBytes(layout_));
+  auto log = ReplayLog::Open(folder.path, folder.model, folder.spec, layout_, segment_bytes);
+  if (!log.ok()) return log.status();
+  KeepOnDisk(*std::move(log));
+  return {};
+}
+
+void ReplayStore::Seal(const StateReader& saved, const StateWriter& section) {
+  if (disk_ != nullptr) disk_->Seal(saved, section);
+}
+
+void ReplayStore::Written(const StateReader& saved) {
+  if (disk_ != nullptr) disk_->Written(saved);
 }
 
 void ReplayStore::Insert(std::unique_ptr<TrainingBatch> batch) {
@@ -122,10 +145,10 @@ void ReplayStore::Keep(const TrainingBatch& batch) {
     view.reward = std::span(raw_rewards_)
                       .subspan(slot * static_cast<std::size_t>(batch.length), view.reward.size());
     view.episodes = {};
-    if (disk_ != nullptr) (void)disk_->Append(view);  // disk_health says it
     inserted_rows_[slot] = KeepTrajectory(view);
     limiter_.Inserted(static_cast<std::uint64_t>(view.steps));
   }
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), copy_);
 }
 
 /// Its first row.
@@ -175,16 +198,20 @@ std::string ReplayStore::Waiting() const {
 void ReplayStore::Save(const StateWriter& writer) const {
   limiter_.Save(writer);
   kept_.sampler().Save(writer);
-  if (disk_ == nullptr || !disk_->health().ok()) return;
+  if (disk_ == nullptr || !disk_->Save(writer)) return;
   writer.Words("rows", std::array{kept_.rows().first_row(), kept_.rows().size()});
   kept_.sampler().SavePriorities(writer);
-  disk_->Save(writer);
 }
 
 Status ReplayStore::Load(const StateReader& reader) {
   const bool filled = disk_ != nullptr && disk_->Holds(reader);
   MURMURATE_RETURN_IF_ERROR(limiter_.Load(reader, filled));
   if (filled) MURMURATE_RETURN_IF_ERROR(LoadSteps(reader));
+  if (disk_ != nullptr && !filled) {
+    disk_->Leave(reader);
+    missing_ =
+        disk_->folder() + ": does not have the replay of the checkpoint, which is filled anew";
+  }
   return kept_.sampler().Load(reader);
 }
 
@@ -195,9 +222,10 @@ Status ReplayStore::LoadSteps(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(
       disk_->Load(reader, [this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
   if (kept_.rows().first_row() != rows[0] || kept_.rows().size() != rows[1])
-    return InvalidData("the replay on disk has " + WithCommas(kept_.rows().size()) +
-                       " steps of the " + WithCommas(rows[1]) +
-                       " that its checkpoint says; empty its folder to go on with none");
+    return InvalidData(
+        disk_->folder() + ": has " + WithCommas(kept_.rows().size()) + " steps of the " +
+        WithCommas(rows[1]) +
+        " that the replay of the checkpoint has; empty the folder to go on with none");
   return kept_.sampler().LoadPriorities(reader);
 }
 

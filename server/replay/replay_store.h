@@ -24,17 +24,21 @@
 // the caller's one |TD| a slot is then eta max + (1 - eta) mean over it (R2D2).
 //
 // All steps lie in one piece of memory that is taken when the store is made; beside it are one
-// batch of samples and some 50 bytes for each agent of which there are steps.
+// batch of samples, one trajectory for the disk, and some 50 bytes for each agent of which there
+// are steps.
 //
-// A store that is kept on disk (KeepOnDisk) writes each trajectory before it counts; what Save says
-// is then the replay itself, and a run that is loaded from it goes on with the same bits, whatever
-// ended the last one: Next gives what was still due before the first Insert. Save waits for no
-// disk: before a checkpoint is sealed against the end of the machine, SyncDisk must have returned.
+// A store that is kept on disk (KeepIn) writes each trajectory there with the batch that it came
+// in; what Save says is then the replay itself, and a run that is loaded from it goes on with the
+// same bits, whatever ended the last one: Next gives what was still due before the first Insert.
+// Save waits for no disk; Seal does, so that what it says outlives the end of the machine, too. It
+// takes up to `capacity` steps of disk, what two checkpoints lie apart, and two files of a quarter
+// of the capacity (16 to 256 MiB).
 //
-// Otherwise Save keeps no steps: a resumed run fills its replay anew, collects `learning_starts`
-// steps before it learns, and goes on with its counts. What was inserted then counts as learned
-// from, as the updates that it allowed are made; that a step which was lost is not drawn any more
-// is the price of a small checkpoint.
+// While its disk is full it goes on in memory, and disk_health says so; it writes what is missing
+// when there is room again. Until then Save keeps no steps, as without a disk: a resumed run fills
+// its replay anew, collects `learning_starts` steps before it learns, and goes on with its counts.
+// What was inserted then counts as learned from, as the updates that it allowed are made; that a
+// step which was lost is not drawn any more is the price of a small checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -65,12 +69,8 @@ class ReplayStore : public ExperienceStore {
   /// The settings have passed CheckReplaySettings. std::bad_alloc when there is no memory.
   ReplayStore(const ReplaySettings& settings, const StoreSetup& setup);
 
-  /// Writes all that is kept from now on; before the first Insert, and before Load.
+  /// KeepIn, with a log of one's own.
   void KeepOnDisk(std::unique_ptr<ReplayLog> log);
-  /// Waits until all that was inserted is on the disk; any thread.
-  Status SyncDisk() { return disk_ == nullptr ? Status() : disk_->Sync(); }
-  /// Not ok: the disk refused a trajectory. The run goes on, and its checkpoints have no steps.
-  Status disk_health() const { return disk_ == nullptr ? Status() : disk_->health(); }
 
   void Insert(std::unique_ptr<TrainingBatch> batch) override;
   TrainingBatch* Next() override;
@@ -79,6 +79,13 @@ class ReplayStore : public ExperienceStore {
   StoreCounts counts() const override { return counts_; }
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;
+  std::string missing() const override { return missing_; }
+  Status KeepIn(const StoreFolder& folder) override;
+  const Status& disk_health() const override {
+    return disk_ == nullptr ? ExperienceStore::disk_health() : disk_->health();
+  }
+  void Seal(const StateReader& saved, const StateWriter& section) override;
+  void Written(const StateReader& saved) override;
 
   /// Why Next gives no batch of samples, as one sentence; "": it gives one. The thread of all else.
   std::string Waiting() const override;
@@ -97,6 +104,7 @@ class ReplayStore : public ExperienceStore {
   Status LoadSteps(const StateReader& reader);
 
   const ReplaySettings settings_;
+  const TrajectoryLayout layout_;
   MappedBlock block_;
   KeptSteps kept_;
   WindowCopy copy_;
@@ -113,6 +121,7 @@ class ReplayStore : public ExperienceStore {
   int given_updates_ = 0;
   bool left_out_ = false;  ///< a batch, since the last Insert
   StoreCounts counts_;
+  std::string missing_;
 };
 
 }  // namespace murmurate

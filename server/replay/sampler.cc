@@ -88,21 +88,25 @@ Status Sampler::Load(const StateReader& reader) {
   return {};
 }
 
+Sampler::Places Sampler::KeptPlaces() const {
+  const std::size_t capacity = rows_->ring().capacity();
+  const Places together{rows_->ring().Place(rows_->first_row()), rows_->size()};
+  return together.first + together.count <= capacity ? together : Places{0, capacity};
+}
+
+/// In the order of places, so that it is one copy of memory: learning waits for it.
 void Sampler::SavePriorities(const StateWriter& writer) const {
   if (!priorities_) return;
-  std::vector<float> all;
-  all.reserve(rows_->size());
-  for (std::uint64_t row = rows_->first_row(); row < rows_->end_row(); ++row)
-    all.push_back(priorities_->Own(rows_->ring().Place(row)));
-  writer.Floats("priorities", all);
+  const auto [first, count] = KeptPlaces();
+  writer.Floats("priorities", priorities_->Own(first, count));
 }
 
 Status Sampler::LoadPriorities(const StateReader& reader) {
   if (!priorities_) return {};
-  std::vector<float> all(rows_->size());
+  const auto [first, count] = KeptPlaces();
+  std::vector<float> all(count);
   MURMURATE_RETURN_IF_ERROR(reader.Floats("priorities", all));
-  for (std::size_t i = 0; i < all.size(); ++i)
-    priorities_->Restore(rows_->ring().Place(rows_->first_row() + i), all[i]);
+  for (std::size_t i = 0; i < count; ++i) priorities_->Restore(first + i, all[i]);
   return {};
 }
 

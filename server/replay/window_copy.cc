@@ -77,6 +77,20 @@ void WindowCopy::Add(std::uint64_t row, float weight, TrainingBatch* batch) {
        .steps = steps});
 }
 
+void WindowCopy::AddChunk(std::uint64_t number, TrainingBatch* batch) {
+  MURMURATE_CHECK(!batch->full(), "a full batch takes no more trajectories");
+  const Chunk& chunk = rows_->At(number);
+  const std::size_t begin = batch->trajectories.size() * static_cast<std::size_t>(batch->length);
+  CopyBegin({number, 0}, batch);
+  rows_->ring().CopyTo(chunk.first_row, chunk.steps, begin, batch);
+  AddFinals({number, 0}, chunk.steps, begin, batch);
+  CopyEnd({number, chunk.steps - 1}, batch);
+  batch->trajectories.push_back({.agent = chunk.agent,
+                                 .first_step = chunk.first_step,
+                                 .version = chunk.version,
+                                 .steps = chunk.steps});
+}
+
 int WindowCopy::AddFinals(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const {
   const std::size_t words = batch->layout.row_words();
   int added = 0;

@@ -24,6 +24,9 @@ class WindowCopy {
   /// its first row and 0 in all others; of a sequence, `weight` in each. A sequence with more
   /// truncated episodes than the batch has room for ends before the first that has none.
   void Add(std::uint64_t row, float weight, TrainingBatch* batch);
+  /// Adds a whole chunk to a batch of the replay's own layout, as the trajectory that it came as,
+  /// but for who sent it and its later versions. The batch is not full.
+  void AddChunk(std::uint64_t chunk, TrainingBatch* batch);
 
  private:
   struct Room {

@@ -14,7 +14,7 @@ class LearnLoopTest : public testing::Test {
  protected:
   LearnLoopTest() : channel_(std::make_shared<ExperienceChannel>(ExampleSpec(), 8, 4)) {}
 
-  LearnLoop MakeLoop() {
+  LearnLoop MakeLoop(std::unique_ptr<ExperienceStore> store = nullptr) {
     LearnCallbacks callbacks;
     callbacks.on_snapshot = [this](std::shared_ptr<const Snapshot> snapshot) {
       events_.push_back("snapshot " + std::to_string(snapshot->version));
@@ -30,7 +30,7 @@ class LearnLoopTest : public testing::Test {
       report_ = report;
     };
     return LearnLoop(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1),
-                     std::move(callbacks));
+                     std::move(callbacks), MonotonicNs, nullptr, std::move(store));
   }
 
   void Fill(std::uint64_t version) {
@@ -81,6 +81,45 @@ TEST_F(LearnLoopTest, BatchesComeBackEmptyAndGoRound) {
     EXPECT_TRUE(batch->trajectories.empty());
     EXPECT_TRUE(batch->episodes.empty());
   }
+}
+
+/// A store that has two batches left when it is loaded.
+class StoreWithTwoLeft : public OnPolicyStore {
+ public:
+  explicit StoreWithTwoLeft(const TrajectoryLayout& layout) : batch_(layout, 4) {
+    for (std::uint32_t agent = 0; agent < 4; ++agent)
+      batch_.Add(ExampleTrajectory(agent, 1, 8).view());
+    batch_.learned = true;
+  }
+  TrainingBatch* Next() override { return left_ > 0 ? &batch_ : OnPolicyStore::Next(); }
+  void Learned(const LearnedBatch& result) override {
+    if (left_ > 0)
+      --left_;
+    else
+      OnPolicyStore::Learned(result);
+  }
+  Status Load(const StateReader&) override {
+    left_ = 2;
+    return {};
+  }
+
+ private:
+  TrainingBatch batch_;
+  int left_ = 0;
+};
+
+/// After the initial weights are out, and before a batch that has come is inserted.
+TEST_F(LearnLoopTest, WhatALoadedStoreStillHasIsLearnedFromFirst) {
+  LearnLoop loop = MakeLoop(std::make_unique<StoreWithTwoLeft>(channel_->layout));
+  ASSERT_TRUE(loop.LoadStore(0, {}).ok());
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)) ||
+              loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(events_, (std::vector<std::string>{"snapshot 1", "wake 1 0 2", "snapshot 2", "report 2",
+                                               "snapshot 3", "report 3", "wake 3 0 2"}));
+  events_.clear();
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(events_, (std::vector<std::string>{"snapshot 4", "report 4", "wake 4 4 3"}));
 }
 
 /// With a rate of next to nothing a batch leaves the parameters where it found them.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,6 +43,23 @@ TEST_F(LearnTurnsTest, BatchesAreTakenInTheirOrderByWhoeverComes) {
   EXPECT_EQ(NumberOf(*turns_.Next(channel_, kNow)), 1u);
   EXPECT_EQ(NumberOf(*turns_.Next(channel_, kNow)), 2u);
   EXPECT_EQ(turns_.Next(channel_, kNow), nullptr);
+}
+
+TEST_F(LearnTurnsTest, ATurnWithoutABatchIsOneTheOthersWaitFor) {
+  ASSERT_TRUE(turns_.Begin());
+  std::atomic<bool> alone{false};
+  Fill(1);
+  auto batch = turns_.Next(channel_, kNow);
+  std::thread other([&] { turns_.Alone(false, [&] { alone = true; }); });
+  while (turns_.wanting() == 0) std::this_thread::yield();
+  EXPECT_FALSE(alone);
+  turns_.Done(false);
+  other.join();
+  EXPECT_TRUE(alone);
+  turns_.Done(false);
+  ReturnUnused(std::move(batch));
+  turns_.End(channel_);
+  EXPECT_FALSE(turns_.Begin());
 }
 
 TEST_F(LearnTurnsTest, OneThreadMayLookAtTheBatchThatItWillTakeNext) {

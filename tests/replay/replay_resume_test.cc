@@ -1,7 +1,9 @@
 // A store that is kept on disk goes on after the end of its process as if there had been none.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +34,7 @@ class ReplayResumeTest : public ::testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     auto log = ReplayLog::Open(folder_.path(), "game", PlayedSpec(2), layout_, 8192);
     EXPECT_TRUE(log.ok()) << log.status();
+    log_ = log->get();
     (*store)->KeepOnDisk(*std::move(log));
     return *std::move(store);
   }
@@ -59,6 +62,13 @@ class ReplayResumeTest : public ::testing::Test {
     store.Save(StateWriter(&saved, "experience"));
     return saved;
   }
+  /// A checkpoint that is on the disk.
+  static SavedState Write(ReplayStore& store) {
+    SavedState saved = Save(store);
+    store.Seal(StateReader(saved, "experience"), StateWriter(&saved, "experience"));
+    store.Written(StateReader(saved, "experience"));
+    return saved;
+  }
   static Status Load(const SavedState& saved, ReplayStore& store) {
     return store.Load(StateReader(saved, "experience"));
   }
@@ -73,6 +83,22 @@ class ReplayResumeTest : public ::testing::Test {
   const TemporaryFolder folder_;
   const TrajectoryLayout layout_ = PlayedLayout(4);
   int played_ = 0;
+  ReplayLog* log_ = nullptr;  ///< of the store that was made last
+};
+
+/// A file size limit is a full disk that tests can have.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit small = {bytes, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  }
+  ~FullDisk() { EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0); }
+
+ private:
+  rlimit before_;
 };
 
 TEST_F(ReplayResumeTest, GoesOnWithTheSameBits) {
@@ -128,14 +154,14 @@ TEST_F(ReplayResumeTest, GivesTheSamplesThatWereStillDue) {
   EXPECT_EQ(given, wanted);
 }
 
-/// Whatever the number of inserts, no more files stay than two checkpoints need.
+/// Whatever the number of inserts, no more files stay than the last two checkpoints need.
 TEST_F(ReplayResumeTest, TakesAwayWhatNoCheckpointNeeds) {
   Game game;
   const auto store = Make(Small());
   std::size_t most = 0;
   for (int round = 0; round < 60; ++round) {
     Play(*store, game, 10);
-    (void)Save(*store);
+    (void)Write(*store);
     std::size_t files = 0;
     for ([[maybe_unused]] const auto& file : fs::directory_iterator(folder_.path())) ++files;
     if (round > 10) most = std::max(most, files);
@@ -144,17 +170,28 @@ TEST_F(ReplayResumeTest, TakesAwayWhatNoCheckpointNeeds) {
   EXPECT_GT(LastFile(), folder_.path() + "/game-000050.traj");
 }
 
-/// The last checkpoint may be damaged, or was never sealed.
-TEST_F(ReplayResumeTest, TheCheckpointBeforeTheLastIsStillThere) {
+/// One that was saved, and not written, needs nothing.
+TEST_F(ReplayResumeTest, TheCheckpointBeforeTheLastIsStillThereAndTheOneBeforeThatIsNot) {
   Game game;
   auto store = Make(Small());
   Play(*store, game, 60);
-  const SavedState before = Save(*store);
+  const SavedState first = Write(*store);
   Play(*store, game, 60);
+  const SavedState second = Write(*store);
+  for (int round = 0; round < 3; ++round) {
+    Play(*store, game, 60);
+    (void)Save(*store);
+  }
+  (void)Write(*store);
   (void)Save(*store);
   store = Make(Small());
-  ASSERT_TRUE(Load(before, *store).ok());
+  ASSERT_TRUE(Load(first, *store).ok());
+  EXPECT_EQ(store->size(), 0u);
+  EXPECT_THAT(store->missing(), HasSubstr("does not have the replay of the checkpoint"));
+  store = Make(Small());
+  ASSERT_TRUE(Load(second, *store).ok());
   EXPECT_GT(store->size(), 190u);
+  EXPECT_EQ(store->missing(), "");
 }
 
 TEST_F(ReplayResumeTest, AFolderThatWasEmptiedMeansAnEmptyReplay) {
@@ -208,23 +245,107 @@ TEST_F(ReplayResumeTest, ACheckpointWithoutStepsFillsTheReplayAnew) {
   EXPECT_EQ(again->size(), resumed->size());
 }
 
-/// A file size limit is a full disk that tests can have.
+/// What a run that began with an emptied folder wrote is not the replay of a checkpoint before that.
+TEST_F(ReplayResumeTest, NoFileIsTakenForOneOfAnotherLife) {
+  Game game;
+  SavedState saved;
+  {
+    const auto store = Make(Small());
+    Play(*store, game, 20);
+    saved = Save(*store);
+  }
+  fs::remove_all(folder_.path());
+  {
+    const auto store = Make(Small());
+    ASSERT_TRUE(Load(saved, *store).ok());
+    Play(*store, game, 20);  // and is killed before its first checkpoint
+  }
+  const auto again = Make(Small());
+  const Status status = Load(saved, *again);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(again->size(), 0u);
+}
+
 TEST_F(ReplayResumeTest, ADiskThatIsFullIsSaidAndLeavesCheckpointsWithoutSteps) {
-  std::signal(SIGXFSZ, SIG_IGN);
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   Game game;
   const auto store = Make(Small());
   Play(*store, game, 3);
   EXPECT_TRUE(store->disk_health().ok());
-  const rlimit small = {5000, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::vector<float> learned = Play(*store, game, 20);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_FALSE(learned.empty()) << "the run goes on";
+  {
+    const FullDisk disk(5000);
+    EXPECT_FALSE(Play(*store, game, 20).empty()) << "the run goes on";
+  }
   EXPECT_EQ(store->disk_health().code(), StatusCode::kResource);
   EXPECT_THAT(store->disk_health().message(), HasSubstr("the replay cannot be written"));
   EXPECT_FALSE(Save(*store).words.contains("experience.log"));
+}
+
+/// Full in the middle of a file, and before the first.
+TEST_F(ReplayResumeTest, ADiskWithRoomAgainHasAllThatWasPlayedMeanwhile) {
+  for (const bool begun : {true, false}) {
+    fs::remove_all(folder_.path());
+    Game game;
+    auto store = Make(Small());
+    if (begun) Play(*store, game, 7);
+    {
+      const FullDisk disk(begun ? 5000 : 100);
+      Play(*store, game, 12);
+      ASSERT_FALSE(store->disk_health().ok());
+    }
+    Play(*store, game, 1);
+    ASSERT_TRUE(store->disk_health().ok()) << store->disk_health();
+    const SavedState saved = Write(*store);
+    const int played = played_;
+    Game same = game;
+    const std::vector<float> wanted = Play(*store, game, 10);
+    played_ = played;
+    const auto resumed = Make(Small());
+    const Status loaded = Load(saved, *resumed);
+    ASSERT_TRUE(loaded.ok()) << loaded;
+    EXPECT_EQ(Play(*resumed, same, 10), wanted);
+  }
+}
+
+/// The system drops what it could not write: what is in memory is written anew, to other files.
+TEST_F(ReplayResumeTest, FilesThatCouldNotBeSyncedAreWrittenAnew) {
+  Game game;
+  auto store = Make(Small());
+  Play(*store, game, 30);
+  const SavedState good = Write(*store);
+  Play(*store, game, 5);
+  log_->SyncBy([](int) { return errno = EIO, -1; });
+  const SavedState lost = Write(*store), never_sealed = Save(*store);
+  EXPECT_TRUE(lost.words.at("experience.log").empty()) << "a checkpoint must not refer to it";
+  EXPECT_FALSE(never_sealed.words.contains("experience.log"));
+  log_->SyncBy(fdatasync);
+  Play(*store, game, 1);
+  EXPECT_TRUE(store->disk_health().ok()) << store->disk_health();
+  const SavedState saved = Write(*store);
+  EXPECT_GT(saved.words.at("experience.log")[0], good.words.at("experience.log")[2]);
+  const int played = played_;
+  Game same = game;
+  const std::vector<float> wanted = Play(*store, game, 10);
+  played_ = played;
+  store = Make(Small());
+  ASSERT_TRUE(Load(lost, *store).ok());
+  EXPECT_EQ(store->size(), 0u);
+  store = Make(Small());
+  ASSERT_TRUE(Load(saved, *store).ok());
+  EXPECT_EQ(Play(*store, same, 10), wanted);
+}
+
+/// A checkpoint that was saved before its files were lost, and is sealed after they were renewed.
+TEST_F(ReplayResumeTest, ACheckpointOfLostFilesIsNotSealedByTheFilesAfterThem) {
+  Game game;
+  const auto store = Make(Small());
+  Play(*store, game, 30);
+  SavedState before = Save(*store), also_before = Save(*store);
+  log_->SyncBy([](int) { return errno = EIO, -1; });
+  store->Seal(StateReader(before, "experience"), StateWriter(&before, "experience"));
+  log_->SyncBy(fdatasync);
+  Play(*store, game, 1);
+  store->Seal(StateReader(also_before, "experience"), StateWriter(&also_before, "experience"));
+  EXPECT_TRUE(also_before.words.at("experience.log").empty());
 }
 
 }  // namespace

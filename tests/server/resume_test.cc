@@ -18,15 +18,15 @@ class Resumed : public ::testing::Test {
  protected:
   std::string Config(const std::string& more,
                      const std::string& algorithm = "minibatch = 64\nepochs = 2\n") const {
-    return place_.Write("small.toml",
-                        "[run]\nenvironment = \"cartpole\"\nseed = 3\nlog_interval_s = 0.2\n"
-                        "[server]\nlisten = [\"" +
-                            address_ +
-                            "\"]\n"
-                            "[model]\nlayers = [16]\nnormalize_observation = true\n"
-                            "[algorithm]\ntrajectory_length = 32\nbatch_steps = 256\n"
-                            "normalize_reward = true\n" +
-                            algorithm + more);
+    return place_.Write("small.toml", "[run]\nenvironment = \"" + environment_ +
+                                          "\"\nseed = 3\nlog_interval_s = 0.2\n"
+                                          "[server]\nlisten = [\"" +
+                                          address_ +
+                                          "\"]\n"
+                                          "[model]\nlayers = [16]\nnormalize_observation = true\n"
+                                          "[algorithm]\ntrajectory_length = 32\nbatch_steps = 256\n"
+                                          "normalize_reward = true\n" +
+                                          algorithm + more);
   }
   std::vector<std::string> Serve(const std::string& run, const std::string& config,
                                  const std::string& steps) const {
@@ -39,8 +39,8 @@ class Resumed : public ::testing::Test {
             "run.stop_at_steps=" + steps};
   }
   std::vector<std::string> Actor(const std::string& pace) const {
-    return {"actor",    "cartpole", "--connect", address_, "--pace", pace,
-            "--agents", "2",        "--seed",    "7",      "--name", "a"};
+    return {"actor",    environment_, "--connect", address_, "--pace", pace,
+            "--agents", "2",          "--seed",    "7",      "--name", "a"};
   }
   std::string Weights(const std::string& run) const {
     return place_.Read("runs/" + run + "/checkpoints/latest/weights.safetensors");
@@ -75,13 +75,22 @@ class Resumed : public ::testing::Test {
 
   Workplace place_;
   const std::string address_ = "ipc://" + place_.path() + "/main";
+  std::string environment_ = "cartpole";
 };
 
 /// Of an algorithm, with an optimizer whose state a checkpoint must hold, too.
 struct Learning {
-  const char *name, *algorithm, *optimizer;
+  const char *name, *algorithm, *optimizer, *environment = "cartpole", *end = "200000";
 };
-class ResumedBitForBit : public Resumed, public ::testing::WithParamInterface<Learning> {};
+class ResumedBitForBit : public Resumed, public ::testing::WithParamInterface<Learning> {
+ protected:
+  ResumedBitForBit() { environment_ = GetParam().environment; }
+};
+constexpr char kReplay[] =
+    "[replay]\nminibatch = 32\nsamples_per_insert = 0.5\nlearning_starts = 1000\ncapacity = 6000\n";
+const std::string kDqn = std::string("name = \"dqn\"\n") + kReplay + "priority_exponent = 0.6\n",
+                  kSac = std::string("name = \"sac\"\n") + kReplay,
+                  kTd3 = std::string("name = \"td3\"\n") + kReplay;
 INSTANTIATE_TEST_SUITE_P(
     , ResumedBitForBit,
     ::testing::Values(Learning{"ppo_adam", "minibatch = 64\nepochs = 2\n", "adam"},
@@ -89,11 +98,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Learning{"ppo_adagrad", "minibatch = 64\nepochs = 2\n", "adagrad"},
                       Learning{"impala_rmsprop", "name = \"impala\"\n", "rmsprop"},
                       Learning{"a2c_rmsprop", "name = \"a2c\"\nstaleness = \"drop\"\n", "rmsprop"},
-                      Learning{"a2c_sgd", "name = \"a2c\"\n", "sgd"}),
+                      Learning{"a2c_sgd", "name = \"a2c\"\n", "sgd"},
+                      Learning{"dqn_adam", kDqn.c_str(), "adam", "cartpole", "40000"},
+                      Learning{"sac_adam", kSac.c_str(), "adam", "pendulum", "30000"},
+                      Learning{"td3_adam", kTd3.c_str(), "adam", "pendulum", "30000"}),
     [](const auto& learning) { return std::string(learning.param.name); });
 
 TEST_P(ResumedBitForBit, InLockstepARunThatWasStoppedEndsWithTheBitsOfOneThatWasNot) {
-  const std::string end = "200000",
+  const std::string end = GetParam().end,
                     config = Config("[optimizer]\nname = \"" + std::string(GetParam().optimizer) +
                                         "\"\nlearning_rate = 1e-3\n",
                                     GetParam().algorithm);
@@ -111,7 +123,7 @@ TEST_P(ResumedBitForBit, InLockstepARunThatWasStoppedEndsWithTheBitsOfOneThatWas
   const Ran stop = RunMurmurate(place_.path(), {"stop", "halved", "--resume-follows"});
   ASSERT_EQ(stop.code, 0) << stop.errors;
   ASSERT_EQ(serve.Wait(5), 0) << serve.Errors();
-  ASSERT_LT(Steps("halved").back(), 200000u) << "stopped too late to show anything";
+  ASSERT_LT(Steps("halved").back(), std::stoull(end)) << "stopped too late to show anything";
   EXPECT_TRUE(actor.running()) << "it waits";
   Process resume(place_.path(), {"resume", "halved", "--quiet"});
   EXPECT_EQ(resume.Wait(60), 0) << resume.Errors();
@@ -176,8 +188,16 @@ TEST_F(Resumed, TheLastCheckpointKnowsWhatItsWeightsCameTo) {
   EXPECT_EQ(words["progress.evaluation_of"][1], state["version"]);
 }
 
-TEST_F(Resumed, AfterKillNineItsActorsPlayOnAndLearnOn) {
-  const std::string config = Config("[checkpoint]\nevery_steps = 2000\nevery_s = 0\n");
+class ResumedAfterKillNine : public ResumedBitForBit {};
+INSTANTIATE_TEST_SUITE_P(, ResumedAfterKillNine,
+                         ::testing::Values(Learning{"ppo", "minibatch = 64\nepochs = 2\n", ""},
+                                           Learning{"sac", kSac.c_str(), "", "pendulum"},
+                                           Learning{"td3", kTd3.c_str(), "", "pendulum"}),
+                         [](const auto& learning) { return std::string(learning.param.name); });
+
+TEST_P(ResumedAfterKillNine, ItsActorsPlayOnAndItLearnsOn) {
+  const std::string config =
+      Config("[checkpoint]\nevery_steps = 2000\nevery_s = 0\n", GetParam().algorithm);
   auto learner = std::make_unique<Process>(place_.path(), Serve("killed", config, "100000000"));
   Process actor(place_.path(), Actor("credit"));
   std::mt19937 random(11);
