@@ -104,7 +104,7 @@ ReplayedSequences::Drift ReplayedSequences::StateDrift() const {
       difference += (double{found[i]} - stored[i]) * (double{found[i]} - stored[i]);
       length += double{stored[i]} * stored[i];
     }
-    if (std::isnan(length)) continue;
+    if (length == 0.0) continue;
     drift.difference += std::sqrt(difference);
     drift.stored += std::sqrt(length);
   }

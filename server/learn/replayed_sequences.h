@@ -44,7 +44,7 @@ class ReplayedSequences {
 
   /// Lengths of vectors, summed over the sequences of the last See: of the difference between the
   /// state after burn_in steps and the one that was stored with the step behind them, and of that
-  /// one. Sequences whose stored state is not there, or which begin an episode there, are left out.
+  /// one. Sequences whose stored state is not there (zeros), or which begin an episode there, are left out.
   struct Drift {
     double difference = 0, stored = 0;
   };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "shared/core/check.h"
 
@@ -10,8 +9,6 @@ namespace murmurate {
 namespace {
 
 constexpr std::uint8_t kEnds = kTerminatedFlag | kTruncatedFlag;
-/// Of a state that was not stored.
-constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 
 /// Null: zeros.
 void CopyRow(const std::byte* from, std::size_t words, float* to) {
@@ -61,13 +58,13 @@ void WindowCopy::Add(std::uint64_t row, float weight, TrainingBatch* batch) {
   const Chunk& chunk = rows_->At(first.chunk);
   const std::size_t begin = batch->trajectories.size() * static_cast<std::size_t>(batch->length);
   CopyBegin(first, batch);
-  CopyState(first, 0, batch);
   RowPlace place = first, last = first;
   int steps = 0;
   for (Room room{batch->length, batch->layout.max_finals};;
        place = {rows_->At(place.chunk).following, 0}) {
     const Part part = PartFrom(place, room);
     const std::size_t to = begin + static_cast<std::size_t>(steps);
+    if (part.steps > 0) CopyState(place, steps, batch);
     rows_->ring().CopyTo(rows_->At(place.chunk).first_row + static_cast<std::uint64_t>(place.step),
                          part.steps, to, batch);
     room.finals -= AddFinals(place, part.steps, to, batch);
@@ -75,7 +72,6 @@ void WindowCopy::Add(std::uint64_t row, float weight, TrainingBatch* batch) {
     steps += part.steps;
     if (part.steps > 0) last = {place.chunk, place.step + part.steps - 1};
     if (part.last) break;
-    CopyState({rows_->At(place.chunk).following, 0}, steps, batch);
   }
   CopyEnd(last, batch);
   std::fill_n(batch->flags.data() + begin + steps, batch->length - steps, std::uint8_t{0});
@@ -111,11 +107,11 @@ void WindowCopy::CopyBegin(RowPlace first, TrainingBatch* batch) {
     CopyRow(*row, words, frame);
 }
 
-/// `place` is step `step` of the sample, the first or a chunk's first.
+/// `place` is step `step` of the sample, its first or a chunk's first.
 void WindowCopy::CopyState(RowPlace place, int step, TrainingBatch* batch) const {
   const auto floats = static_cast<std::size_t>(batch->layout.state_floats);
   float* const states = batch->state0.data() + batch->trajectories.size() * floats;
-  if (step == 0) std::fill_n(states, floats, form_.sequence ? kUnknown : 0.0f);
+  if (step == 0) std::fill_n(states, floats, 0.0f);
   if (place.step > 0 || step % chunk_length_ != 0) return;
   const std::span<const float> state = rows_->State(place.chunk);
   std::ranges::copy(state, states + static_cast<std::size_t>(step / chunk_length_) * state.size());

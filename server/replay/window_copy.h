@@ -24,7 +24,7 @@ class WindowCopy {
   /// its first row and 0 in all others; of a sequence, `weight` in each. A sequence with more
   /// truncated episodes than the batch has room for ends before the first that has none. `state0`
   /// has room for the states that all chunks of a sequence began with: that of step i T is the i-th,
-  /// NaN where no chunk begins there.
+  /// zeros where no chunk begins there.
   void Add(std::uint64_t row, float weight, TrainingBatch* batch);
 
  private:

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <string>
 
 #include "server/network/actor_critic.h"
@@ -121,7 +120,7 @@ TEST_P(ReplayedSequencesTest, FindHowFarStatesAreFromTheStoredOnes) {
   EXPECT_LT(none.difference, 1e-5);
   EXPECT_GT(none.stored, 0.1);
   const auto half = static_cast<std::size_t>(batch_.layout.state_floats);
-  batch_.state0[half + states] = std::numeric_limits<float>::quiet_NaN();
+  std::fill_n(batch_.state0.begin() + static_cast<std::ptrdiff_t>(half + states), states, 0.0f);
   EXPECT_LT(drift().stored, none.stored) << "a state that is not known is left out";
   batch_.flags[4] |= kFirst;
   EXPECT_EQ(drift().stored, 0.0) << "so is the border of an episode";
