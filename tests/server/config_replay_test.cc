@@ -97,9 +97,10 @@ TEST(ConfigReplayTest, SequencesThatCannotBeAreRefused) {
   EXPECT_EQ(Complaint(r2d2 + "burn_in = 120\n"),
             "c.toml:5: algorithm.burn_in: got 120, expected less than replay.sequence (120), or no "
             "step is learned from; write for example burn_in = 30");
-  EXPECT_EQ(Complaint("[algorithm]\nname = \"dqn\"\n[replay]\nsequence = 80\n"),
-            "c.toml:4: replay.sequence: dqn learns from single steps; take it out, or write name = "
-            "\"r2d2\" in [algorithm]");
+  EXPECT_EQ(
+      Complaint("[algorithm]\nname = \"dqn\"\n[replay]\nsequence = 80\n"),
+      "c.toml:4: replay.sequence: got 80, expected no such line, because dqn learns from single "
+      "steps; take it out, or write name = \"r2d2\" in [algorithm]");
   const auto numbers = Model(r2d2);
   EXPECT_THAT(numbers.status().message(), HasSubstr("r2d2 learns a value for each choice"));
 }
