@@ -50,5 +50,27 @@ TEST(CartPoleTest, IsLearnedBySacOfChoices) {
   EXPECT_GE(scores.back().mean_return, 195.0) << "a random policy has about 22";
 }
 
+/// An episode has 8 steps, a trajectory 5: the cue comes to the question over a border, by the state
+/// that is stored there.
+TEST(RecallTest, IsLearnedBySequences) {
+  ReplayRun run;
+  run.environment = "recall";
+  run.options.distractors = 6;
+  run.algorithm = UsualSettings("r2d2", 8, 5);
+  run.algorithm.replay.sequence = 15;
+  run.algorithm.burn_in = 5;
+  run.algorithm.replay.minibatch = 32;
+  run.algorithm.replay.samples_per_insert = 64;
+  run.algorithm.learning_rate = 3e-3;
+  run.trunk = {*Layer::Parse("gru 16")};
+  run.agents = 8;
+  run.steps = 8'000;
+  run.evaluate_every = 4'000;
+  run.evaluation_episodes = 100;
+  const std::vector<ReplayScore> scores = TrainFromReplay(run, 1);
+  EXPECT_GE(scores.back().mean_return, 0.95) << "without a memory 0.25";
+  EXPECT_EQ(TrainFromReplay(run, 1).back().mean_return, scores.back().mean_return);
+}
+
 }  // namespace
 }  // namespace murmurate
