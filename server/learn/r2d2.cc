@@ -198,7 +198,7 @@ const AlgorithmKind& R2d2Kind() {
                    {"algorithm", "normalize_reward", false},
                    {"algorithm", "target_every", std::int64_t{100}},
                    {"optimizer", "learning_rate", 1e-3},
-                   {"replay", "minibatch", std::int64_t{16}},
+                   {"replay", "minibatch", std::int64_t{8}},
                    {"replay", "priority_exponent", 0.9},
                    {"replay", "importance_exponent", 0.6}},
       .refusals = Refusals(),
