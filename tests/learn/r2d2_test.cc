@@ -276,7 +276,7 @@ TEST_P(R2d2GradientTest, IsThatOfTheLoss) {
   };
   for (std::size_t i = 0; i < layout.trained_count(); i += 3) {
     constexpr float kBy = 1e-2f;
-    EXPECT_NEAR(gradient[i], (moved_loss(i, kBy) - moved_loss(i, -kBy)) / (2 * kBy), 2e-3) << i;
+    EXPECT_NEAR(gradient[i], (moved_loss(i, kBy) - moved_loss(i, -kBy)) / (2 * kBy), 2e-4) << i;
   }
   LearnReport report;
   ReportMetrics(*settings.kind, algorithm->sums(), &report);

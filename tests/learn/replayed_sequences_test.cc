@@ -48,7 +48,7 @@ class ReplayedSequencesTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(ReplayedSequencesTest, GoOnFromTheStoredStateOverBurnInAndBordersOfEpisodes) {
-  for (const int burn_in : {0, 1, 4}) {
+  for (const int burn_in : {0, 1, 4, 7}) {
     SCOPED_TRACE(burn_in);
     settings_.burn_in = burn_in;
     ReplayedSequences sequences(spec_, settings_);

@@ -48,7 +48,7 @@ struct SequenceBatch {
       view.state0 = states;
       view.episodes = {};
       EXPECT_TRUE(batch.Add(view));
-      std::fill_n(batch.weight.begin() + 8 * i, 8, 1.0f - 0.2f * static_cast<float>(i));
+      std::fill_n(batch.weight.begin() + 8 * i, 8, 1.0f - 0.6f * static_cast<float>(i));
     }
     batch.samples = TrainingBatch::Samples::kReplayed;
     batch.learned = true;
