@@ -39,6 +39,23 @@ void ResolveMomentumOfRule(const AlgorithmKind& kind, const std::string& model,
   set("learning_rate", 0.1);
 }
 
+/// A sequence is three trajectories, the first of which warms the state: R2D2's 40 and 80 steps.
+void ResolveSequence(const AlgorithmKind& kind, const std::string& model, ConfigEntries* entries) {
+  if (!kind.sequences) return;
+  const auto set = [&](const SectionView& keys, const char* section, const char* key, int value,
+                       const char* origin) {
+    if (IsDefault(keys[key]))
+      entries->values[PathOf(section, key, model)] = {std::int64_t{value}, origin};
+  };
+  const SectionView algorithm = AlgorithmKeys().View(*entries, model);
+  const int length = AlgorithmKeys().Read(algorithm).trajectory_length;
+  set(ReplayKeys().View(*entries, model), "replay", "sequence", 3 * length,
+      "default, 3 x trajectory_length");
+  const int sequence = ReplayKeys().Read(ReplayKeys().View(*entries, model)).replay.sequence;
+  set(algorithm, "algorithm", "burn_in", std::min(length, sequence / 2),
+      "default, a trajectory and at most half a sequence");
+}
+
 }  // namespace
 
 const AlgorithmKind& KindFor(const ConfigEntries& entries, const std::string& model) {
@@ -54,6 +71,7 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
     ResolveKeys(ReplayKeys(), kind, model, entries);
     ResolveMomentumOfRule(kind, model, entries);
   }
+  ResolveSequence(kind, model, entries);
   const SectionView keys = AlgorithmKeys().View(*entries, model);
   const AlgorithmSettings settings = AlgorithmKeys().Read(keys);
   const auto set = [&](const std::string& key, ConfigEntry entry) {

@@ -91,6 +91,41 @@ Status CheckRefusals(const Config& config, const std::string& model) {
   return {};
 }
 
+/// Keys of sequences, beside an algorithm that has none or a model without a memory.
+static Status CheckSequence(const Config& config, const std::string& model) {
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  const SectionView keys = ReplayKeys().View(config.entries(), model);
+  if (!kind.sequences) {
+    if (!keys.Given("sequence") || KindFor(config.entries(), "").sequences) return {};
+    return keys.Superfluous("sequence", kind.name +
+                                            " learns from single steps; take it out, or write "
+                                            "name = \"" +
+                                            FirstAlgorithm(&AlgorithmKind::sequences).name +
+                                            "\" in [algorithm]");
+  }
+  if (!Recurs(WordsFor(config, model)))
+    return AlgorithmKeys()
+        .View(config.entries(), model)
+        .Refuse(
+            "name",
+            "another algorithm, because " + kind.name +
+                " learns what a memory is worth and the model has none; write recurrent = \"gru "
+                "32\" in its section, or name = \"" +
+                FirstAlgorithm(&AlgorithmKind::replays).name + '"');
+  const AlgorithmSettings settings = AlgorithmFor(config, model);
+  const int length = settings.trajectory_length, sequence = settings.replay.sequence;
+  if (sequence % length != 0 || sequence == 0)
+    return keys.Refuse("sequence",
+                       "a multiple of trajectory_length (" + std::to_string(length) +
+                           "), because a sequence begins where a trajectory does; write "
+                           "for example sequence = " +
+                           std::to_string((sequence / length + 1) * length));
+  if (static_cast<std::uint64_t>(sequence) > settings.replay.capacity)
+    return keys.Refuse("capacity", "at least sequence (" + std::to_string(sequence) +
+                                       "), or no sample is ever complete");
+  return {};
+}
+
 Status CheckReplay(const Config& config, const std::string& model) {
   const AlgorithmKind& kind = KindFor(config.entries(), model);
   const SectionView keys = ReplayKeys().View(config.entries(), model);
@@ -108,6 +143,7 @@ Status CheckReplay(const Config& config, const std::string& model) {
              "target_entropy", "noise", "noise_color", "target_noise", "target_noise_clip"},
             why);
   }
+  MURMURATE_RETURN_IF_ERROR(CheckSequence(config, model));
   const AlgorithmSettings settings = AlgorithmFor(config, model);
   const ParametersSettings parameters = config.parameters();
   const bool shares = parameters.shared() || parameters.hogwild() ||

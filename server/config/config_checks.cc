@@ -56,13 +56,15 @@ Status CheckThreads(const SectionView& keys, const AlgorithmSettings& algorithm,
 
 Status CheckBurnIn(const SectionView& keys, const AlgorithmSettings& algorithm, bool recurs,
                    const std::string& model) {
-  const int length = algorithm.trajectory_length;
+  const bool sequences = algorithm.kind->sequences;
+  const int length = sequences ? algorithm.replay.sequence : algorithm.trajectory_length;
   if (algorithm.burn_in >= length)
-    return keys.RefuseOwn("burn_in",
-                          "less than trajectory_length (" + std::to_string(length) +
-                              "), or no step is learned from; write for example burn_in = " +
-                              std::to_string(length / 4),
-                          "burn_in");
+    return keys.RefuseOwn(
+        "burn_in",
+        std::string("less than ") + (sequences ? "replay.sequence (" : "trajectory_length (") +
+            std::to_string(length) + "), or no step is learned from; write for example burn_in = " +
+            std::to_string(length / 4),
+        "burn_in");
   if (algorithm.burn_in == 0 || recurs) return {};
   return keys.RefuseOwn("burn_in",
                         "0, because " + (model.empty() ? "the model" : "model " + model) +

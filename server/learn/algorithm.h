@@ -119,6 +119,8 @@ struct AlgorithmKind {
   /// What was played is kept and learned from many times, by whatever policy it was played: no
   /// version is too old. Its store gives batches of Samples::kReplayed.
   bool replays = false;
+  /// Its samples are sequences of steps (ReplaySettings::sequence), and its model must recur.
+  bool sequences = false;
   /// It needs the network that gives a value.
   bool values = true;
   /// Prepare goes forward over every row; where the plan allows, Gradient uses that pass.

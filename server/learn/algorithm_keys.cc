@@ -78,8 +78,10 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
         "not; usual: 0.01 where learning_rate is not set; several learners do not",
         Example("0.01"), Range(0, 1000)},
        {"burn_in", &S::burn_in,
-        "recurrent models: first steps of a trajectory that only warm its state", Example("8"),
-        Range(0, 65535)},
+        "recurrent models: first steps of a trajectory, or of a replay's sequence, that only warm "
+        "its "
+        "state; usual of a sequence: T, at most half of it",
+        Example("8"), Range(0, 65535)},
        {"n_step", &S::n_step, "replays: steps of a return before a value stands for the rest",
         Range(1, 1000)},
        {"epsilon", In(&S::policy, &ReplayPolicy::epsilon),
@@ -130,7 +132,11 @@ const Keys<AlgorithmSettings>& ReplayKeys() {
   static const Keys<S> kKeys(
       "replay",
       {{"capacity", In(&S::replay, &R::capacity), "steps that are kept", Range(1, 1e12)},
-       {"minibatch", In(&S::replay, &R::minibatch), "steps of an update", Range(1, 1 << 20)},
+       {"minibatch", In(&S::replay, &R::minibatch), "steps of an update, or sequences",
+        Range(1, 1 << 20)},
+       {"sequence", In(&S::replay, &R::sequence),
+        "recurrent models: steps of a sequence, burn_in among them, a multiple of T; usual: 3 T",
+        Example("120"), Range(0, 1 << 16)},
        {"samples_per_insert", In(&S::replay, &R::samples_per_insert),
         "times that a step is learned from, on average", Range(kTiny, 1e6)},
        {"learning_starts", In(&S::replay, &R::learning_starts),

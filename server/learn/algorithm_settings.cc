@@ -33,6 +33,7 @@ bool Schedule::SaysTheSame(const Schedule& other) const {
 AlgorithmSettings WithShape(AlgorithmSettings settings, const BatchShape& shape, bool recurrent) {
   const int steps = shape.steps(), before = settings.batch_steps;
   settings.burn_in = settings.burn_in * shape.length / settings.trajectory_length;
+  settings.replay.sequence = settings.replay.sequence / settings.trajectory_length * shape.length;
   const auto part = static_cast<int>(std::int64_t{settings.minibatch} * steps / before);
   const bool one_pass = !settings.kind->many_updates;
   const bool whole = settings.minibatch >= before;

@@ -80,7 +80,8 @@ struct AlgorithmSettings {
   double optimizer_momentum = 0.9;                        ///< delta of momentum
   int max_staleness = 16;                                 ///< versions
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
-  /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
+  /// Recurrent models: the first steps of a trajectory, or of a replay's sequence, that only bring
+  /// its stored state up to date.
   int burn_in = 0;
   /// Stop the epochs when the policy is further than 1.5 x this from the one that the update
   /// began with (approx_kl), or shorten the step of a batch's only update to that; 0: never.
@@ -102,8 +103,8 @@ struct AlgorithmSettings {
   int threads = 1;
 };
 
-/// The same for batches of another shape: burn_in stays the same part of T, and threads are no more
-/// than the trajectories of a recurrent model's minibatch. Where a kind makes many updates of a
+/// The same for batches of another shape: burn_in stays the same part of T, a replay's sequence as
+/// many trajectories, and threads are no more than the trajectories of a recurrent model's minibatch. Where a kind makes many updates of a
 /// batch, the minibatch stays the same part of it (32 to 2048 steps, unless it is the whole batch),
 /// so that there are as many updates; where it makes one pass, the minibatch stays as it is, so that
 /// a larger batch has more of them.

@@ -12,12 +12,14 @@ const AlgorithmKind& A2c();         // a2c.cc
 const AlgorithmKind& DqnKind();     // dqn.cc
 const AlgorithmKind& SacKind();     // sac.cc
 const AlgorithmKind& Td3Kind();     // td3.cc
+const AlgorithmKind& R2d2Kind();    // r2d2.cc
 const AlgorithmKind& Supervised();  // labels.cc
 const AlgorithmKind& Bc();          // labels.cc
 
 static std::vector<const AlgorithmKind*>& All() {
-  static std::vector<const AlgorithmKind*> all{&Ppo(),     &Impala(),  &A2c(),        &DqnKind(),
-                                               &SacKind(), &Td3Kind(), &Supervised(), &Bc()};
+  static std::vector<const AlgorithmKind*> all{&Ppo(),     &Impala(),  &A2c(),
+                                               &DqnKind(), &SacKind(), &Td3Kind(),
+                                               &R2d2Kind(), &Supervised(), &Bc()};
   return all;
 }
 

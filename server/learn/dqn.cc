@@ -131,13 +131,6 @@ Result<ModelSpec> NetworksOf(ModelSpec spec, const AlgorithmSettings& settings) 
   return spec;
 }
 
-ActSettings Act(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
-  return {.mode = ActSettings::Mode::kEpsilon,
-          .epsilon = static_cast<float>(settings.policy.epsilon.At(learned_steps)),
-          .ladder_count = static_cast<std::uint32_t>(settings.policy.ladder_count),
-          .ladder_alpha = static_cast<float>(settings.policy.ladder_alpha)};
-}
-
 }  // namespace
 
 const AlgorithmKind& DqnKind() {
@@ -152,7 +145,7 @@ const AlgorithmKind& DqnKind() {
                      {"algorithm", "max_grad_norm", 10.0},
                      {"optimizer", "learning_rate", 1e-3}};
     kind.networks = NetworksOf;
-    kind.act = Act;
+    kind.act = ActByEpsilon;
     kind.make = [](const ModelSpec& spec,
                    const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
       return std::make_unique<Dqn>(spec, settings);

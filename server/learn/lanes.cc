@@ -22,6 +22,7 @@ void Lanes::LayOne(const TrainingBatch& batch, int slot, float weight, int from,
     lane->push_back({.row = first + step, .weight = weight});
   if (!successors) return;
   ForSuccessors(batch, slot, [&](const SeenRow& successor) {
+    if (successor.row < first + from || successor.row >= first + end) return;
     const auto behind = std::find_if(lane->begin(), lane->end(), [&](const SeenRow& other) {
       return other.row > successor.row;
     });
@@ -33,11 +34,12 @@ void Lanes::Lay(const TrainingBatch& batch, std::span<const int> slots,
                 std::span<const float> weights, int from, int to, bool successors,
                 std::vector<SeenRow>* rows) {
   const std::size_t count = slots.size();
+  const auto came_with = static_cast<std::size_t>(batch.layout.state_floats);
   std::size_t steps = 0;
   for (std::size_t i = 0; i < count; ++i) {
     LayOne(batch, slots[i], weights.empty() ? 1.0f : weights[i], from, to, successors, &lane_[i]);
     steps = std::max(steps, lane_[i].size());
-    std::copy_n(batch.state0.data() + slots[i] * states_, states_, state_.data() + i * states_);
+    std::copy_n(batch.state0.data() + slots[i] * came_with, states_, state_.data() + i * states_);
   }
   rows->assign(steps * count, SeenRow{});
   first_.assign(rows->size(), 0);

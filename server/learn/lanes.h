@@ -41,7 +41,8 @@ class Lanes {
   Lanes(int lanes, int longest, int state_floats);
 
   /// Writes steps [from, to) of trajectories to `rows`, time-major, each with its weight (none: 1),
-  /// and what followed them where `successors`. Each begins with the state it came with.
+  /// and where `successors` what followed those of them that were truncated or the last. Each begins
+  /// with the state it came with, the first where it came with several.
   void Lay(const TrainingBatch& batch, std::span<const int> slots, std::span<const float> weights,
            int from, int to, bool successors, std::vector<SeenRow>* rows);
 
@@ -50,6 +51,10 @@ class Lanes {
   /// The same; the state after their last step goes to where BeginWithStateAfter finds it.
   const Sequences& SequencesKeepingState();
   void BeginWithStateAfter() { sequences_.state0 = state_after_.data(); }
+  /// That of the i-th lane.
+  std::span<const float> StateAfter(std::size_t lane) const {
+    return {state_after_.data() + lane * states_, states_};
+  }
 
  private:
   void LayOne(const TrainingBatch& batch, int slot, float weight, int from, int to, bool successors,

@@ -85,6 +85,13 @@ std::vector<KeyDefault> CriticDefaults(std::vector<KeyDefault> own) {
   return all;
 }
 
+ActSettings ActByEpsilon(const AlgorithmSettings& settings, std::uint64_t learned_steps) {
+  return {.mode = ActSettings::Mode::kEpsilon,
+          .epsilon = static_cast<float>(settings.policy.epsilon.At(learned_steps)),
+          .ladder_count = static_cast<std::uint32_t>(settings.policy.ladder_count),
+          .ladder_alpha = static_cast<float>(settings.policy.ladder_alpha)};
+}
+
 AlgorithmKind ReplayKind(std::string name, std::vector<std::string> refused) {
   for (const char* key :
        {"lambda", "value_weight", "clip", "dual_clip", "entropy", "target_kl", "adaptive_kl",

@@ -74,6 +74,8 @@ class ReplayAlgorithm : public Algorithm {
 AlgorithmKind ReplayKind(std::string name, std::vector<std::string> refused);
 /// Defaults of one that learns a policy beside its critics, with `own` behind them.
 std::vector<KeyDefault> CriticDefaults(std::vector<KeyDefault> own);
+/// The best choice, and with probability epsilon, or an agent's part of its ladder, any.
+ActSettings ActByEpsilon(const AlgorithmSettings& settings, std::uint64_t learned_steps);
 /// A replay whose samples have n_step steps, and the row where the return ends. kResource: it does
 /// not fit into memory; kInvalidArgument: CheckReplaySettings.
 Result<std::unique_ptr<ExperienceStore>> MakeWindowStore(const AlgorithmSettings& settings,

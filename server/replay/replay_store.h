@@ -20,8 +20,9 @@
 // of each is 1. Its result may have one |TD| for each slot. A batch that was left out is due again
 // after the next Insert.
 //
-// A setting `sequence` makes the slots sequences instead (sample_form.h), with weights in all rows;
-// the caller's one |TD| a slot is then eta max + (1 - eta) mean over it (R2D2).
+// A setting `sequence` makes the slots sequences instead (sample_form.h), with weights in all rows
+// and the stored state of each of its chunks (window_copy.h); the caller's one |TD| a slot is then
+// eta max + (1 - eta) mean over it (R2D2).
 //
 // All steps lie in one piece of memory that is taken when the store is made; beside it are one
 // batch of samples, one trajectory for the disk, and some 50 bytes for each agent of which there

@@ -22,11 +22,17 @@ void CopyRow(const std::byte* from, std::size_t words, float* to) {
 
 WindowCopy::WindowCopy(const SampleForm& form, const TrajectoryLayout& layout,
                        const ReplayRows* rows)
-    : form_(form), rows_(rows), history_(static_cast<std::size_t>(layout.frames)) {}
+    : form_(form),
+      chunk_length_(layout.length),
+      rows_(rows),
+      history_(static_cast<std::size_t>(layout.frames)) {}
 
 TrajectoryLayout WindowCopy::BatchLayout(const SampleForm& form, const TrajectoryLayout& layout) {
-  const int finals = form.sequence ? form.length / layout.length * layout.max_finals : 1;
-  return layout.Resized(form.length, finals);
+  if (!form.sequence) return layout.Resized(form.length, 1);
+  const int chunks = form.length / layout.length;
+  TrajectoryLayout several = layout;
+  several.state_floats *= chunks;
+  return several.Resized(form.length, chunks * layout.max_finals);
 }
 
 std::uint8_t WindowCopy::Flags(RowPlace place) const {
@@ -58,6 +64,7 @@ void WindowCopy::Add(std::uint64_t row, float weight, TrainingBatch* batch) {
        place = {rows_->At(place.chunk).following, 0}) {
     const Part part = PartFrom(place, room);
     const std::size_t to = begin + static_cast<std::size_t>(steps);
+    if (part.steps > 0) CopyState(place, steps, batch);
     rows_->ring().CopyTo(rows_->At(place.chunk).first_row + static_cast<std::uint64_t>(place.step),
                          part.steps, to, batch);
     room.finals -= AddFinals(place, part.steps, to, batch);
@@ -108,16 +115,20 @@ int WindowCopy::AddFinals(RowPlace first, int steps, std::size_t to, TrainingBat
 
 void WindowCopy::CopyBegin(RowPlace first, TrainingBatch* batch) {
   const std::size_t slot = batch->trajectories.size(), words = batch->layout.row_words();
-  const auto floats = static_cast<std::size_t>(batch->layout.state_floats);
-  float* const state = batch->state0.data() + slot * floats;
-  if (first.step == 0)
-    std::ranges::copy(rows_->State(first.chunk), state);
-  else
-    std::fill_n(state, floats, 0.0f);
   rows_->History(first, history_);
   float* frame = batch->frames0.data() + slot * history_.size() * words;
   for (auto row = history_.rbegin(); row != history_.rend(); ++row, frame += words)
     CopyRow(*row, words, frame);
+}
+
+/// `place` is step `step` of the sample, its first or a chunk's first.
+void WindowCopy::CopyState(RowPlace place, int step, TrainingBatch* batch) const {
+  const auto floats = static_cast<std::size_t>(batch->layout.state_floats);
+  float* const states = batch->state0.data() + batch->trajectories.size() * floats;
+  if (step == 0) std::fill_n(states, floats, 0.0f);
+  if (place.step > 0 || step % chunk_length_ != 0) return;
+  const std::span<const float> state = rows_->State(place.chunk);
+  std::ranges::copy(state, states + static_cast<std::size_t>(step / chunk_length_) * state.size());
 }
 
 void WindowCopy::CopyEnd(RowPlace last, TrainingBatch* batch) const {

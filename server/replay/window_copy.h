@@ -22,7 +22,9 @@ class WindowCopy {
 
   /// Adds the sample that begins at `row`. The batch is not full. Weights: of a window, `weight` in
   /// its first row and 0 in all others; of a sequence, `weight` in each. A sequence with more
-  /// truncated episodes than the batch has room for ends before the first that has none.
+  /// truncated episodes than the batch has room for ends before the first that has none. `state0`
+  /// has room for the states that all chunks of a sequence began with: that of step i T is the i-th,
+  /// zeros where no chunk begins there.
   void Add(std::uint64_t row, float weight, TrainingBatch* batch);
   /// Adds a whole chunk to a batch of the replay's own layout, as the trajectory that it came as,
   /// but for who sent it and its later versions. The batch is not full.
@@ -40,10 +42,12 @@ class WindowCopy {
   Part PartFrom(RowPlace place, const Room& room) const;
   int AddFinals(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const;
   void CopyBegin(RowPlace first, TrainingBatch* batch);
+  void CopyState(RowPlace place, int step, TrainingBatch* batch) const;
   void CopyEnd(RowPlace last, TrainingBatch* batch) const;
   std::uint8_t Flags(RowPlace place) const;
 
   const SampleForm form_;
+  const int chunk_length_;  ///< T
   const ReplayRows* const rows_;
   std::vector<const std::byte*> history_;
 };

@@ -34,6 +34,7 @@ class Player {
         head_(ActionLayout(spec.spaces.action, spec.continuous)),
         outputs_(static_cast<std::size_t>(head_.layout().outputs())),
         scratch_(policy_.ScratchFloats(1)),
+        states_(static_cast<std::size_t>(policy_.state_floats())),
         game_(static_cast<std::size_t>(head_.layout().words())),
         action_(spec.spaces.action) {}
 
@@ -43,9 +44,10 @@ class Player {
     };
     policy_.Pack(part(layout_.published), part(layout_.statistics));
   }
-  float Choose(const float* observation, const ActSettings& settings, Random& random,
-               PinkNoise* pink, std::int32_t* words) {
-    policy_.Forward(observation, 1, outputs_.data(), scratch_.data());
+  /// `state`: NewState() when an episode begins, then what this left of it.
+  float Choose(const float* observation, std::vector<float>* state, const ActSettings& settings,
+               Random& random, PinkNoise* pink, std::int32_t* words) {
+    policy_.Forward(observation, 1, outputs_.data(), scratch_.data(), state->data());
     return head_.Choose({.outputs = outputs_.data()}, settings, random, words, pink);
   }
   const Action& ToGame(const std::int32_t* words) {
@@ -60,6 +62,7 @@ class Player {
   }
   double largest_output() const { return std::ranges::max(outputs_); }
   int words() const { return head_.layout().words(); }
+  std::vector<float> NewState() const { return std::vector<float>(states_, 0.0f); }
 
  private:
   const ParameterLayout layout_;
@@ -67,6 +70,7 @@ class Player {
   const ActionHead head_;
   std::vector<float> outputs_;
   AlignedFloats scratch_;
+  const std::size_t states_;
   std::vector<std::int32_t> game_;
   Action action_;
 };
@@ -77,18 +81,18 @@ std::span<const float> NumbersOf(const Environment& environment) {
   return {static_cast<const float*>(part.data()), part.count()};
 }
 
-std::unique_ptr<Environment> Make(const std::string& name) {
-  auto made = MakeEnvironment(name);
+std::unique_ptr<Environment> Make(const ReplayRun& run) {
+  auto made = MakeEnvironment(run.environment, run.options);
   MURMURATE_CHECK(made.ok(), "a built-in game");
   return *std::move(made);
 }
 
 class TrainingAgent {
  public:
-  TrainingAgent(std::uint32_t index, const std::string& game, std::uint64_t seed)
+  TrainingAgent(std::uint32_t index, const ReplayRun& run, std::uint64_t seed)
       : index_(index),
         random_(DeriveSeed(seed, 2 * index)),
-        environment_(Make(game)),
+        environment_(Make(run)),
         pink_(environment_->spaces().action.element_count()) {
     environment_->Reset(DeriveSeed(seed, 2 * index + 1));
   }
@@ -101,6 +105,8 @@ class TrainingAgent {
     flags_.clear();
     log_probs_.clear();
     actions_.resize(static_cast<std::size_t>(steps * player->words()));
+    if (steps_ == 0) state_ = player->NewState();
+    const std::vector<float> state0 = state_;
     for (int step = 0; step < steps; ++step) Step(settings, player, step * player->words());
     const std::span<const float> next = NumbersOf(*environment_);
     TrajectoryView view;
@@ -115,6 +121,7 @@ class TrainingAgent {
     view.flags = flags_;
     view.final_observation = RowsOf(finals_);
     view.next_observation = RowsOf(next);
+    view.state0 = state0;
     MURMURATE_CHECK(batch->Add(view), "finite observations");
   }
 
@@ -122,7 +129,8 @@ class TrainingAgent {
   void Step(const ActSettings& settings, Player* player, int at) {
     const std::span<const float> now = NumbersOf(*environment_);
     observations_.insert(observations_.end(), now.begin(), now.end());
-    log_probs_.push_back(player->Choose(now.data(), settings, random_, &pink_, &actions_[at]));
+    log_probs_.push_back(
+        player->Choose(now.data(), &state_, settings, random_, &pink_, &actions_[at]));
     const StepOutcome outcome = environment_->Step(player->ToGame(&actions_[at]));
     rewards_.push_back(static_cast<float>(outcome.reward));
     flags_.push_back((first_ ? kFirst : 0) | (outcome.terminated ? kTerminatedFlag : 0) |
@@ -130,6 +138,7 @@ class TrainingAgent {
     ++steps_;
     first_ = outcome.terminated || outcome.truncated;
     if (!first_) return;
+    state_ = player->NewState();
     pink_.Restart();
     const std::span<const float> last = NumbersOf(*environment_);
     if (outcome.truncated) finals_.insert(finals_.end(), last.begin(), last.end());
@@ -142,6 +151,7 @@ class TrainingAgent {
   PinkNoise pink_;
   bool first_ = true;
   std::uint64_t steps_ = 0;
+  std::vector<float> state_;
   std::vector<float> observations_, finals_, log_probs_, rewards_;
   std::vector<std::int32_t> actions_;
   std::vector<std::uint8_t> flags_;
@@ -151,15 +161,16 @@ void Evaluate(const ReplayRun& run, const ModelSpec& spec, const Snapshot& snaps
               ReplayScore* score) {
   Player player(spec);
   player.Receive(snapshot);
-  const auto environment = Make(run.environment);
+  const auto environment = Make(run);
   std::vector<std::int32_t> words(static_cast<std::size_t>(player.words()));
   Random random(1);
   double sum = 0.0;
   for (int episode = 0; episode < run.evaluation_episodes; ++episode) {
     environment->Reset(DeriveSeed(0xe7a1, static_cast<std::uint64_t>(episode)));
+    std::vector<float> state = player.NewState();
     for (bool ended = false; !ended;) {
-      player.Choose(NumbersOf(*environment).data(), {.mode = ActSettings::Mode::kGreedy}, random,
-                    nullptr, words.data());
+      player.Choose(NumbersOf(*environment).data(), &state, {.mode = ActSettings::Mode::kGreedy},
+                    random, nullptr, words.data());
       const StepOutcome outcome = environment->Step(player.ToGame(words.data()));
       sum += outcome.reward;
       ended = outcome.terminated || outcome.truncated;
@@ -190,7 +201,7 @@ AlgorithmSettings UsualSettings(const std::string& name, int agents, int length)
 }
 
 std::vector<ReplayScore> TrainFromReplay(const ReplayRun& run, std::uint64_t seed) {
-  const auto spaces = Make(run.environment)->spaces();
+  const auto spaces = Make(run)->spaces();
   auto networks = run.algorithm.kind->networks(
       PolicyAndValue{
           .spaces = spaces, .trunk = run.trunk, .normalize_observation = run.normalize_observation}
@@ -204,7 +215,7 @@ std::vector<ReplayScore> TrainFromReplay(const ReplayRun& run, std::uint64_t see
   auto batch = std::make_unique<TrainingBatch>(layout, run.agents);
   std::vector<TrainingAgent> agents;
   for (int i = 0; i < run.agents; ++i)
-    agents.emplace_back(static_cast<std::uint32_t>(i), run.environment, DeriveSeed(seed, 1));
+    agents.emplace_back(static_cast<std::uint32_t>(i), run, DeriveSeed(seed, 1));
   Player player(spec);
   std::vector<ReplayScore> scores;
   ReplayScore now;

@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "client/environments/environment.h"
 #include "server/learn/learner.h"
 
 namespace murmurate {
 
 struct ReplayRun {
-  std::string environment = "pendulum";  ///< whose observations are numbers
+  std::string environment = "pendulum";  ///< whose observations are numbers, or one choice
+  EnvironmentOptions options = {};
   AlgorithmSettings algorithm;
   std::vector<Layer> trunk = {{64, Activation::kRelu}, {64, Activation::kRelu}};
   bool normalize_observation = false;

@@ -84,5 +84,51 @@ TEST(CartPoleTest, IsLearnedByDqnOfQuantilesAndAValueOfTheState) {
   EXPECT_GE(scores.back().mean_return, 195.0) << "a random policy has about 22";
 }
 
+/// An episode has 8 steps, a trajectory 5: the cue comes to the question over a border, by the state
+/// that is stored there.
+ReplayRun Recall() {
+  ReplayRun run;
+  run.environment = "recall";
+  run.options.distractors = 6;
+  run.algorithm = UsualSettings("r2d2", 8, 5);
+  run.algorithm.replay.sequence = 15;
+  run.algorithm.burn_in = 5;
+  run.algorithm.replay.minibatch = 32;
+  run.algorithm.replay.samples_per_insert = 64;
+  run.algorithm.learning_rate = 3e-3;
+  run.trunk = {*Layer::Parse("gru 16")};
+  run.agents = 8;
+  run.steps = 8'000;
+  run.evaluate_every = 4'000;
+  run.evaluation_episodes = 100;
+  return run;
+}
+
+TEST(RecallTest, IsLearnedBySequences) {
+  const ReplayRun run = Recall();
+  const std::vector<ReplayScore> scores = TrainFromReplay(run, 1);
+  EXPECT_GE(scores.back().mean_return, 0.95) << "without a memory 0.25";
+  EXPECT_EQ(TrainFromReplay(run, 1).back().mean_return, scores.back().mean_return);
+}
+
+/// States that players stored, against those that the learner finds under the same weights, and
+/// under weights that moved on.
+TEST(RecallTest, StatesDriftWithTheWeights) {
+  const auto drift = [](double learning_rate) {
+    ReplayRun run = Recall();
+    run.algorithm.learning_rate = learning_rate;
+    run.steps = run.evaluate_every = 2'000;
+    run.evaluation_episodes = 1;
+    const LearnReport last = TrainFromReplay(run, 1).back().last;
+    for (const auto& [metric, value] : last.metrics)
+      if (std::string_view(metric->name) == "train/state_drift") return value;
+    return -1.0;
+  };
+  const double same = drift(1e-12), moved = drift(3e-3);
+  EXPECT_GE(same, 0.0) << "the metric is there";
+  EXPECT_LT(same, 1e-5);
+  EXPECT_GT(moved, 0.01);
+}
+
 }  // namespace
 }  // namespace murmurate

@@ -51,7 +51,7 @@ inline std::vector<float> Numbers(const TrainingBatch& batch) {
                     static_cast<float>(sample.steps)});
     put(batch.frames0, slot, 6);
     put(batch.next_observation, slot, 2);
-    put(batch.state0, slot, 2);
+    put(batch.state0, slot, static_cast<std::size_t>(batch.layout.state_floats));
     for (int step = 0; step < sample.steps; ++step) {
       const std::size_t row =
           slot * static_cast<std::size_t>(batch.length) + static_cast<std::size_t>(step);

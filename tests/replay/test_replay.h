@@ -95,6 +95,20 @@ inline void ExpectRow(const std::byte* row, float seen) {
   EXPECT_EQ(numbers[1], -seen);
 }
 
+/// A window has the state that its first step was played with, if it begins a chunk; a sequence that
+/// of each step where a chunk can begin, if one does.
+inline void ExpectStates(const TrainingBatch& batch, int slot, const PlayedAgent& agent) {
+  const BatchTrajectory& sample = batch.trajectories[slot];
+  const int states = batch.layout.state_floats / 2;
+  const float* const found = batch.state0.data() + slot * batch.layout.state_floats;
+  for (int i = 0; i < states; ++i) {
+    const int at = i * (batch.length / states);
+    const std::size_t step = sample.first_step + static_cast<std::size_t>(at);
+    const bool stored = at < sample.steps && agent.life()[step].begins_chunk;
+    EXPECT_EQ(found[2 * i], stored ? PlayedAgent::StateAt(step) : 0.0f) << "at step " << step;
+  }
+}
+
 /// Every column of a slot is what the agent lived.
 inline void ExpectSample(const TrainingBatch& batch, int slot, const PlayedAgent& agent,
                          const SampleForm& form, float weight) {
@@ -137,7 +151,7 @@ inline void ExpectSample(const TrainingBatch& batch, int slot, const PlayedAgent
   const std::size_t last = first + static_cast<std::size_t>(sample.steps) - 1;
   const bool ended = (life[last].flags & PlayedAgent::kEnd) != 0;
   ExpectRow(batch.NextRow(slot), ended ? 0.0f : agent.SeenAt(last + 1));
-  EXPECT_EQ(batch.state0[2 * slot], life[first].begins_chunk ? PlayedAgent::StateAt(first) : 0.0f);
+  ExpectStates(batch, slot, agent);
 }
 
 }  // namespace murmurate

@@ -57,6 +57,54 @@ TEST(ConfigReplayTest, KeysOfOthersAreRefused) {
               HasSubstr("ppo learns from no replay"));
 }
 
+constexpr const char* kMemory = "[model]\nrecurrent = \"gru 8\"\n";
+
+TEST(ConfigReplayTest, SequencesFollowTheTrajectory) {
+  const Spaces choices{Box({3}), Discrete(2)};
+  const std::string r2d2 = kMemory + std::string("[algorithm]\nname = \"r2d2\"\n");
+  const auto usual = Model(r2d2, choices);
+  ASSERT_TRUE(usual.ok()) << usual.status();
+  EXPECT_EQ(usual->algorithm.trajectory_length, 40);
+  EXPECT_EQ(usual->algorithm.replay.sequence, 120);
+  EXPECT_EQ(usual->algorithm.burn_in, 40);
+  EXPECT_GT(usual->algorithm.replay.priority_exponent, 0.0);
+  EXPECT_FALSE(usual->algorithm.normalize_reward);
+  const auto shorter = Model(r2d2 + "trajectory_length = 16\n", choices);
+  ASSERT_TRUE(shorter.ok()) << shorter.status();
+  EXPECT_EQ(shorter->algorithm.replay.sequence, 48);
+  EXPECT_EQ(shorter->algorithm.burn_in, 16);
+  const auto one = Model(r2d2 + "[replay]\nsequence = 40\n", choices);
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->algorithm.burn_in, 20);
+  const auto again = Load(ResolvedToml(*Load(r2d2)));
+  EXPECT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(Model("[algorithm]\nname = \"dqn\"\n", choices)->algorithm.replay.sequence, 0);
+}
+
+TEST(ConfigReplayTest, SequencesThatCannotBeAreRefused) {
+  const std::string r2d2 = kMemory + std::string("[algorithm]\nname = \"r2d2\"\n");
+  EXPECT_EQ(
+      Complaint("[algorithm]\nname = \"r2d2\"\n"),
+      "c.toml:2: algorithm.name: got \"r2d2\", expected another algorithm, because r2d2 learns "
+      "what a memory is worth and the model has none; write recurrent = \"gru 32\" in its "
+      "section, or name = \"dqn\"");
+  EXPECT_EQ(Complaint(r2d2 + "[replay]\nsequence = 100\n"),
+            "c.toml:6: replay.sequence: got 100, expected a multiple of trajectory_length (40), "
+            "because a sequence begins where a trajectory does; write for example sequence = 120");
+  EXPECT_EQ(Complaint(r2d2 + "[replay]\ncapacity = 100\nlearning_starts = 50\n"),
+            "c.toml:6: replay.capacity: got 100, expected at least sequence (120), or no sample is "
+            "ever complete");
+  EXPECT_EQ(Complaint(r2d2 + "burn_in = 120\n"),
+            "c.toml:5: algorithm.burn_in: got 120, expected less than replay.sequence (120), or no "
+            "step is learned from; write for example burn_in = 30");
+  EXPECT_EQ(
+      Complaint("[algorithm]\nname = \"dqn\"\n[replay]\nsequence = 80\n"),
+      "c.toml:4: replay.sequence: got 80, expected no such line, because dqn learns from single "
+      "steps; take it out, or write name = \"r2d2\" in [algorithm]");
+  const auto numbers = Model(r2d2);
+  EXPECT_THAT(numbers.status().message(), HasSubstr("r2d2 learns a value for each choice"));
+}
+
 TEST(ConfigReplayTest, APolicyThatWaitsIsOfOneLearner) {
   EXPECT_EQ(Complaint("[run]\nlearners = 2\n[algorithm]\nname = \"td3\"\npolicy_every = 3\n"),
             "c.toml:5: algorithm.policy_every: got 3, expected 1, because learners that share a "
