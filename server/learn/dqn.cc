@@ -221,6 +221,7 @@ const AlgorithmKind& DqnKind() {
           -> std::unique_ptr<Algorithm> { return std::make_unique<Dqn>(spec, settings); },
       .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t)
           -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings); },
+      .loss = [](const AlgorithmSettings&) { return LossForm{LossForm::Kind::kChoiceValues}; },
       .make_store = MakeWindowStore};
   return kKind;
 }

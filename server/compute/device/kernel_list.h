@@ -14,6 +14,9 @@
   X(PolicyLoss)                     \
   X(LabelLoss)                      \
   X(FinishLoss)                     \
+  X(ChoiceLoss)                     \
+  X(FinishReplay)                   \
+  X(MoveTargets)                    \
   X(RecordRows)                     \
   X(FinishRecord)                   \
   X(TraceReturns)                   \
