@@ -13,7 +13,10 @@ class DeviceChoiceLoss : public DeviceReplayLoss {
  public:
   explicit DeviceChoiceLoss(const DeviceReplayRequest& request);
 
-  void Upload(Device* device) override { head_.Upload(device, Stream::kMain); }
+  Status Start(Device* device) override {
+    head_.Upload(device, Stream::kMain);
+    return {};
+  }
   void EnqueueErrors(const DeviceReplayStep& step) override { EnqueueLoss(step, false); }
   void EnqueueGradient(const DeviceReplayStep& step, float* gradient) override;
 

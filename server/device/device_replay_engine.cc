@@ -55,7 +55,7 @@ Status DeviceReplayEngine::Start(Device* device) {
   host_errors_ = std::make_unique<PinnedBlock>(device, errors_.bytes());
   if (host_errors_->data() == nullptr) return NoPinnedMemory();
   inputs_.Upload(device);
-  loss_->Upload(device);
+  MURMURATE_RETURN_IF_ERROR(loss_->Start(device));
   targets_.Upload(device);
   control_.Download();
   return device->error().empty() ? Status() : ResourceError(device->error());

@@ -3,6 +3,7 @@
 // replay (server/learn/loss_form.h):
 //
 //   device_choice_loss.h   kChoiceValues (dqn)
+//   device_soft_loss.h     kSoftNumbers (sac)
 //
 // Everything is enqueued on the main stream with the same arguments every time. Sums are those of
 // server/learn/replay_algorithm.h.
@@ -44,8 +45,9 @@ class DeviceReplayLoss {
  public:
   virtual ~DeviceReplayLoss() = default;
 
-  /// Copies its tables to the device: once, before all else.
-  virtual void Upload(Device* device) = 0;
+  /// Copies its tables to the device: once, after memory is allocated and before all else. The status
+  /// says that the host has no memory left.
+  virtual Status Start(Device* device) = 0;
 
   /// The errors of the present pass's steps, of which nothing is learned or counted; the pass ends.
   virtual void EnqueueErrors(const DeviceReplayStep& step) = 0;

@@ -11,7 +11,7 @@
 namespace murmurate {
 namespace {
 
-constexpr const char* kRemedy = "; write device = \"cpu\" or \"auto\"";
+constexpr const char* kRemedy = "; write device = \"cpu\"";
 
 bool OfReplay(const AlgorithmSettings& settings) {
   return settings.kind->loss(settings).of_replay();

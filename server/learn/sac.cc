@@ -186,6 +186,7 @@ const AlgorithmKind& SacKind() {
       },
       .make_planner = [](const ModelSpec&, const AlgorithmSettings& settings, std::uint64_t seed)
           -> std::unique_ptr<Planner> { return std::make_unique<ReplayPlanner>(settings, seed); },
+      .loss = [](const AlgorithmSettings&) { return LossForm{LossForm::Kind::kSoftNumbers}; },
       .make_store = MakeWindowStore};
   return kKind;
 }

@@ -17,6 +17,11 @@
   X(ChoiceLoss)                     \
   X(FinishReplay)                   \
   X(MoveTargets)                    \
+  X(DrawNumbers)                    \
+  X(CriticLoss)                     \
+  X(PolicyValue)                    \
+  X(NumbersGradient)                \
+  X(FinishSoft)                     \
   X(RecordRows)                     \
   X(FinishRecord)                   \
   X(TraceReturns)                   \

@@ -16,4 +16,5 @@
 #include "server/compute/device/kernels/replay.h"
 #include "server/compute/device/kernels/returns.h"
 #include "server/compute/device/kernels/small_network.h"
+#include "server/compute/device/kernels/soft_numbers.h"
 #include "server/compute/device/kernels/transpose.h"
