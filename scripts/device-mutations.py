@@ -36,7 +36,8 @@ ENGINE = "device/device_trainer_test"
 SLOW = "Agreement.OfEveryBundledModel"
 KERNELS = ["device/device_test", "device/device_loss_test",
            "device/device_network_test:*TakesFewer*:*/PoolTies*:*/ConvBlocks*",
-           "device/device_trainer_test:Agreement.OfModelsThat*:OneRank.*", "device/device_models_test:Bf16.NetworksHave*"]
+           "device/device_trainer_test:Agreement.OfModelsThat*:OneRank.*:DeviceReplayTrainer.LeavesOut*",
+           "device/device_models_test:Bf16.NetworksHave*"]
 SECONDS = 120
 LIST = ROOT / "tests/device/mutations.txt"
 # Of TrainingControl: the same for every batch of an engine, so that keeping them is right.

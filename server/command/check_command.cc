@@ -124,6 +124,10 @@ void PrintDevice(const Config& config, const std::string& model, const ModelSett
   if (settings.device.chosen())
     std::printf("\ndevice = \"auto\" would choose %s\n",
                 ChooseDevice(AskDeviceOf(config, model, settings)).sentence.c_str());
+  if (const Status trains = CheckDeviceTrains(settings.spec, settings.algorithm); !trains.ok()) {
+    std::printf("\n%s\n", trains.message().c_str());
+    return;
+  }
   const DeviceMemoryNeed need =
       MeasureDeviceMemory(settings.spec, settings.algorithm, !settings.remote.has_value(),
                           ArithmeticOf(settings.device.precision));

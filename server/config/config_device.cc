@@ -30,6 +30,11 @@ Status CheckDevice(const Config& config, const std::string& model) {
     return keys.Refuse("device", "\"cpu\", because " + kind.name +
                                      " is trained on the processor only; take the line out, or "
                                      "write device = \"auto\"");
+  const ParametersSettings parameters = config.parameters();
+  if (device.gpu() && kind.replays && (parameters.shared() || !parameters.collective.empty()))
+    return keys.Refuse("device", "\"cpu\", because several learners of " + kind.name +
+                                     " are trained on processors only; take the line out, or take "
+                                     "[parameters] out");
   if (device.gpu() && section.threads > 1)
     return keys.Refuse("threads",
                        "1, because a GPU computes the minibatches; take the line out, or write "

@@ -124,9 +124,8 @@ Result<TrainingPlace> TrainingPlaces::Make(
     if (!device.ok()) return device.status();
     return MakeOn(model, settings, *std::move(device), store());
   }
-  if (settings.algorithm.kind->loss == nullptr)
-    return OnProcessor(settings, store(),
-                       Prefix(model) + "cpu: no device trains by " + settings.algorithm.kind->name);
+  if (const Status trains = CheckDeviceTrains(settings.spec, settings.algorithm); !trains.ok())
+    return OnProcessor(settings, store(), Prefix(model) + "cpu: " + trains.message());
   std::string sentence;
   auto device = OpenIfItPays(model, settings, &sentence);
   if (device == nullptr) return OnProcessor(settings, store(), sentence);

@@ -13,7 +13,7 @@
 #include "server/config/model_settings.h"
 #include "server/device/algorithm_book.h"
 #include "server/device/choose_device.h"
-#include "server/device/device_trainer.h"
+#include "server/device/device_trainers.h"
 #include "server/device/open_device.h"
 #include "server/device/processor_rate.h"
 
@@ -27,7 +27,7 @@ struct PlaceMakers {
   std::function<Result<std::unique_ptr<BatchTrainer>>(const ModelSpec&, const AlgorithmSettings&,
                                                       std::shared_ptr<Device>,
                                                       std::unique_ptr<ParameterStore>)>
-      make_trainer = DeviceTrainer::Make;
+      make_trainer = MakeDeviceTrainer;
   ProcessorMeasures measures = {};
 };
 

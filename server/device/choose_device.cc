@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "server/learn/algorithm.h"
 #include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 #include "shared/model/network_plan.h"
@@ -55,8 +56,9 @@ double BatchSeconds(const LearningWork& work, const LearningSpeed& speed) {
 LearningWork WorkOf(const ModelSpec& spec, const AlgorithmSettings& settings) {
   LearningWork work;
   work.batch_steps = settings.batch_steps;
-  work.rows = static_cast<double>(settings.batch_steps) * settings.epochs;
-  work.updates = work.rows / settings.minibatch;
+  const bool replays = settings.kind->replays;
+  work.rows = work.batch_steps * (replays ? settings.replay.samples_per_insert : settings.epochs);
+  work.updates = work.rows / (replays ? settings.replay.minibatch : settings.minibatch);
   work.parameters = static_cast<double>(ParameterLayout(spec).trained_count());
   work.launches = kLaunchesOfAnUpdate;
   for (const NetworkSpec& network : spec.networks) {

@@ -26,6 +26,16 @@ class DeviceBlock {
     if (type_ == ElementType::kBf16) return halves_.data();
     return floats_.data();
   }
+  /// What lies from number `first` on.
+  DeviceBlock From(std::size_t first) const {
+    DeviceBlock rest;
+    rest.type_ = type_;
+    if (type_ == ElementType::kBf16)
+      rest.halves_ = halves_.From(first);
+    else
+      rest.floats_ = floats_.From(first);
+    return rest;
+  }
   /// Of float32.
   const DeviceArray<float>& floats() const {
     MURMURATE_CHECK(type_ == ElementType::kFloat32, "numbers of 32 bits");

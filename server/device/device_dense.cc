@@ -32,6 +32,7 @@ void DeviceDense::Forward(const DevicePass& pass) {
 }
 
 void DeviceDense::ParameterGradient(const DevicePass& pass, float* dy) {
+  if (pass.gradient == nullptr) return BeforeActivation(pass, dy);
   SumColumns(pass, *room_,
              {.dy = dy,
               .rows = pass.Numbers(1),
@@ -49,6 +50,17 @@ void DeviceDense::ParameterGradient(const DevicePass& pass, float* dy) {
                                       .b_stride = units(),
                                       .c = pass.gradient + weight_,
                                       .c_stride = units()});
+}
+
+/// What SumColumns does to dy.
+void DeviceDense::BeforeActivation(const DevicePass& pass, float* dy) const {
+  if (planned_.layer.activation == Activation::kNone) return;
+  const std::size_t count = pass.Numbers(out_count());
+  pass.device->Launch(pass.stream, GridOver(count),
+                      ActivationGradientCall{.dy = dy,
+                                             .y = out_.data(),
+                                             .count = count,
+                                             .activation = OnDevice(planned_.layer.activation)});
 }
 
 void DeviceDense::InputGradient(const DevicePass& pass, const float* dy, float* dx,

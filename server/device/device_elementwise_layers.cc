@@ -29,7 +29,7 @@ class DeviceNorm : public DeviceLayer {
                                      .type = in_.type()});
   }
   void* Backward(const DevicePass& pass, void* dy, void* dx) override {
-    ParameterGradient(pass, dy);
+    if (pass.gradient != nullptr) ParameterGradient(pass, dy);
     if (dx == nullptr) return nullptr;
     pass.device->Launch(pass.stream, RowsGrid(pass),
                         NormRowsGradientCall{.x = in_.data(),

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "shared/core/check.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
-#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -21,19 +19,17 @@ Form FormOf(const ModelSpec& spec, Element element) {
 
 }  // namespace
 
-DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
+DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
+                           const NetworkPlan& one, const NetworkPlan& other, int max_rows,
                            ElementType pictures, DeviceMemory* memory) {
   if (spec.normalized_count() > 0) {
     mean_at_ = layout.Find("statistics.observation.mean").offset;
     variance_at_ = layout.Find("statistics.observation.variance").offset;
   }
   const ObservationLayout rows(spec.row_space());
-  const Result<NetworkPlan> policy = PlanNetwork(spec, kPolicyNetwork);
-  const Result<NetworkPlan> value = PlanNetwork(spec, kValueNetwork);
-  MURMURATE_CHECK(policy.ok() && value.ok(), "a model that can be made");
   std::size_t statistic = 0;
   for (const PlannedInput& planned :
-       (value->inputs.size() > policy->inputs.size() ? value : policy)->inputs) {
+       (other.inputs.size() > one.inputs.size() ? other : one).inputs) {
     const ObservationInput& from = rows.inputs()[static_cast<std::size_t>(planned.input)];
     Input& input = inputs_.emplace_back();
     InputToGather& call = input.call;
@@ -42,9 +38,9 @@ DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
     call.width = static_cast<int>(planned.in.count());
     call.stack = planned.stack;
     call.channels = planned.in.channels / planned.stack;
-    call.block = BlockOfPicture(*policy, *value, arrays_.size());
+    call.block = BlockOfPicture(one, other, arrays_.size());
     call.columns = planned.in.width;
-    call.type = TypeOfInput(*policy, *value, arrays_.size(), pictures);
+    call.type = TypeOfInput(one, other, arrays_.size(), pictures);
     if (call.form == Form::kNormalized) {
       input.statistic = statistic;
       statistic += static_cast<std::size_t>(from.elements);
@@ -63,6 +59,16 @@ DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
                                    static_cast<std::size_t>(max_rows) * call.width, call.type),
                        call.block});
   }
+}
+
+std::vector<DeviceInput> DeviceInputs::InputsFrom(int first) const {
+  std::vector<DeviceInput> rest;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const auto width = static_cast<std::size_t>(inputs_[i].call.width);
+    rest.push_back(
+        {arrays_[i].numbers.From(static_cast<std::size_t>(first) * width), arrays_[i].block});
+  }
+  return rest;
 }
 
 void DeviceInputs::Upload(Device* device) {

@@ -24,12 +24,15 @@ struct InputPass {
 
 class DeviceInputs {
  public:
-  /// `pictures`: how the device keeps pictures.
-  DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
-               ElementType pictures, DeviceMemory* memory);
+  /// For the two networks of these plans, which may be the same one; both read the observation's
+  /// first inputs. `pictures`: how the device keeps pictures.
+  DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, const NetworkPlan& one,
+               const NetworkPlan& other, int max_rows, ElementType pictures, DeviceMemory* memory);
 
   /// The inputs of the network that reads the most, in its plan's order.
   const std::vector<DeviceInput>& inputs() const { return arrays_; }
+  /// The same of row `first` on.
+  std::vector<DeviceInput> InputsFrom(int first) const;
 
   /// Copies the tables to the device; once, after its memory is allocated. Waits for nothing, and
   /// reads them until the stream has come to what follows.

@@ -35,8 +35,10 @@ struct DevicePass {
   Device* device = nullptr;
   Stream stream = Stream::kMain;
   const float* parameters = nullptr;
-  float* gradient = nullptr;  ///< of all parameters, each tensor overwritten; of a Backward
+  /// Of a Backward: of all parameters, each tensor overwritten; null: not wanted.
+  float* gradient = nullptr;
   DeviceRows rows = {};
+  float* d_actions = nullptr;  ///< of a Backward: [rows][action features]; null: not wanted
 
   std::size_t Numbers(std::size_t each) const { return static_cast<std::size_t>(rows.rows) * each; }
 };

@@ -1,4 +1,4 @@
-// DeviceLayeredBody: policy and value layer by layer, of any kind and size; inside server/device
+// DeviceLayeredBody: policy and value, or one network, layer by layer, of any kind and size; inside server/device
 // only.
 #pragma once
 
@@ -23,8 +23,8 @@ class DeviceLayeredBody : public DeviceBody {
 
   DeviceRoom* const room_;
   DeviceTower policy_;
-  std::unique_ptr<DeviceTower> value_;  ///< none when it shares the policy's
-  std::unique_ptr<DeviceDense> policy_head_, value_head_;
+  std::unique_ptr<DeviceTower> value_;  ///< null: it shares the policy's, or there is no value
+  std::unique_ptr<DeviceDense> policy_head_, value_head_;  ///< the value's is null without one
   const DeviceArray<float> d_outputs_, d_values_;
 };
 

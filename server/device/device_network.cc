@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "server/device/device_layered_body.h"
-#include "server/device/device_small_body.h"
 #include "shared/core/check.h"
 #include "shared/model/policy_and_value.h"
 
@@ -16,12 +14,6 @@ NetworkPlan PlanOf(const ModelSpec& spec, std::string_view network) {
   Result<NetworkPlan> plan = PlanNetwork(spec, network);
   MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
   return *std::move(plan);
-}
-
-std::unique_ptr<DeviceBody> MakeBody(const DeviceBodyRequest& request, DeviceNetworkForm form) {
-  if (form == DeviceNetworkForm::kBySize && DeviceSmallBody::Suits(request))
-    return std::make_unique<DeviceSmallBody>(request);
-  return std::make_unique<DeviceLayeredBody>(request);
 }
 
 }  // namespace
@@ -46,8 +38,8 @@ DeviceNetwork::DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy,
   MURMURATE_CHECK(inputs.size() == std::max(policy.inputs.size(), value.inputs.size()),
                   "all inputs of the network that reads the most");
   const bool separate = spec.Find(kValueNetwork)->shares.empty();
-  body_ =
-      MakeBody({policy, value, separate, inputs, d_outputs_, d_values_, &room_, precision}, form);
+  body_ = MakeDeviceBody(
+      {policy, &value, separate, inputs, d_outputs_, d_values_, &room_, precision}, form);
 }
 
 void DeviceNetwork::CheckRows(const DeviceRows& rows) const {
@@ -59,7 +51,8 @@ void DeviceNetwork::CheckRows(const DeviceRows& rows) const {
 void DeviceNetwork::Forward(Device* device, Stream stream, const float* parameters,
                             const DeviceRows& rows, bool values_alone) {
   CheckRows(rows);
-  body_->Forward({device, stream, parameters, nullptr, rows}, values_alone);
+  body_->Forward({.device = device, .stream = stream, .parameters = parameters, .rows = rows},
+                 values_alone);
 }
 
 void DeviceNetwork::Backward(Device* device, Stream stream, const float* parameters,

@@ -22,12 +22,6 @@
 
 namespace murmurate {
 
-/// How a network is computed.
-enum class DeviceNetworkForm : std::uint8_t {
-  kBySize,  ///< dense networks as a whole, in 32 bits, where that costs less (small_network_cost.h)
-  kLayered,  ///< layer by layer
-};
-
 class DeviceNetwork {
  public:
   /// Plans memory for up to `max_rows` rows. inputs[i]: input i of the plan of the network that reads

@@ -26,17 +26,14 @@ DeviceParameters::DeviceParameters(const ParameterLayout& layout, const Algorith
                      ? nullptr
                      : std::make_unique<DeviceOptimizer>(layout, settings, norm_sums, memory)) {}
 
-Status DeviceParameters::Start(Device* device, DevicePlanRoom* plan) {
+Status DeviceParameters::Start(Device* device, DeviceControl* control) {
   const std::size_t state = optimizer_ == nullptr ? 0 : optimizer_->state_floats();
   host_ = std::make_unique<PinnedBlock>(
       device,
       (2 * parameters_.size() + std::max(gradient_.size(), state) + seen_.size()) * sizeof(float));
-  if (host_->data() == nullptr)
-    return ResourceError(
-        "no memory is left that a device can copy to: raise the limit on locked "
-        "memory (ulimit -l), or write device = \"cpu\"");
+  if (host_->data() == nullptr) return NoPinnedMemory();
   device_ = device;
-  plan_ = plan;
+  control_ = control;
   std::ranges::fill(host(), 0.0f);
   EnqueueUp();
   device->ClearMemory(Stream::kMain, gradient_.data(), gradient_.bytes());
@@ -96,15 +93,15 @@ void DeviceParameters::EnqueueGradientDown() {
 
 void DeviceParameters::EnqueueStep() {
   if (mean_ != nullptr) return EnqueueMeanStep(false);
-  optimizer_->EnqueueStep(device_, Stream::kMain, plan_->control(), gradient_.data(),
+  optimizer_->EnqueueStep(device_, Stream::kMain, control_->control(), gradient_.data(),
                           parameters_.data());
 }
 
 void DeviceParameters::EnqueueJoin() { EnqueueMeanStep(true); }
 
 void DeviceParameters::EnqueueMeanStep(bool joins) {
-  mean_->Enqueue(device_, Stream::kMain, plan_->control(), gradient_.data(), joins);
-  optimizer_->EnqueueStep(device_, Stream::kMain, plan_->control(), gradient_.data(),
+  mean_->Enqueue(device_, Stream::kMain, control_->control(), gradient_.data(), joins);
+  optimizer_->EnqueueStep(device_, Stream::kMain, control_->control(), gradient_.data(),
                           parameters_.data(), mean_->joined(gradient_.data()));
 }
 
@@ -115,15 +112,15 @@ void DeviceParameters::AddNorms(AlgorithmSums* sums) const {
 }
 
 void DeviceParameters::Forget() {
-  optimizer_->EnqueueForget(device_, Stream::kMain, plan_->control());
-  plan_->Download();
+  optimizer_->EnqueueForget(device_, Stream::kMain, control_->control());
+  control_->Download();
 }
 
 void DeviceParameters::Save(const StateWriter& writer) {
   optimizer_->EnqueueSave(device_, Stream::kMain, HostState().data());
-  plan_->Download();
+  control_->Download();
   if (!device_->error().empty()) return SaveFirst(writer);  // it has failed meanwhile
-  optimizer_->Save(writer, HostState(), plan_->host().optimizer_steps);
+  optimizer_->Save(writer, HostState(), control_->host().optimizer_steps);
 }
 
 void DeviceParameters::SaveFirst(const StateWriter& writer) const {
@@ -134,10 +131,10 @@ void DeviceParameters::SaveFirst(const StateWriter& writer) const {
 Status DeviceParameters::Load(const StateReader& reader) {
   std::uint64_t steps = 0;
   MURMURATE_RETURN_IF_ERROR(optimizer_->Load(reader, HostState(), &steps));
-  plan_->host().optimizer_steps = steps;
-  plan_->EnqueueControlUp();
+  control_->host().optimizer_steps = steps;
+  control_->EnqueueControlUp();
   optimizer_->EnqueueLoad(device_, Stream::kMain, HostState().data());
-  plan_->Download();
+  control_->Download();
   return {};
 }
 

@@ -8,8 +8,8 @@
 #include "server/compute/device/calls/control.h"
 #include "server/compute/device/device.h"
 #include "server/compute/device/device_memory.h"
+#include "server/device/device_control.h"
 #include "server/device/device_optimizer.h"
-#include "server/device/device_plan.h"
 #include "server/device/device_rank_mean.h"
 #include "server/learn/algorithm.h"
 #include "shared/model/parameter_layout.h"
@@ -31,8 +31,8 @@ class DeviceParameters {
                    StepPlace place, DeviceMemory* memory);
 
   /// After memory is allocated, before what follows; parameters are zeros. The device must outlive
-  /// it; `plan` has the control block.
-  Status Start(Device* device, DevicePlanRoom* plan);
+  /// it.
+  Status Start(Device* device, DeviceControl* control);
 
   float* parameters() const { return parameters_.data(); }  ///< on the device, as gradient()
   /// Zeros at first: who writes it writes whole tensors, and padding stays zeros.
@@ -84,7 +84,7 @@ class DeviceParameters {
   const DeviceArray<float> parameters_, gradient_, seen_;
   const std::unique_ptr<DeviceOptimizer> optimizer_;
   Device* device_ = nullptr;
-  DevicePlanRoom* plan_ = nullptr;
+  DeviceControl* control_ = nullptr;
   /// Two blocks of parameters, the current ones and those that come; gradient or optimizer's state;
   /// what was seen.
   std::unique_ptr<PinnedBlock> host_;

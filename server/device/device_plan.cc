@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shared/core/check.h"
+
 namespace murmurate {
 namespace {
 
@@ -24,24 +26,18 @@ std::size_t PlanBytes(std::size_t slots, std::size_t rows) {
 
 DevicePlanRoom::DevicePlanRoom(const AlgorithmSettings& settings, BatchPasses* passes,
                                DeviceMemory* memory)
-    : passes_(passes),
+    : DeviceControl(memory),
+      passes_(passes),
       most_slots_(static_cast<std::size_t>(settings.batch_steps / settings.trajectory_length)),
       most_rows_(static_cast<std::size_t>(settings.batch_steps)),
       plan_bytes_(PlanBytes(most_slots_, most_rows_)),
-      control_(memory->Plan<TrainingControl>(MemoryPurpose::kWorkspace, 1)),
       plan_block_(memory->Plan<std::byte>(MemoryPurpose::kBatches, plan_bytes_)),
       lists_(memory->Plan<std::byte>(MemoryPurpose::kBatches, passes->most_bytes())) {}
 
 Status DevicePlanRoom::Start(Device* device) {
-  pinned_ = std::make_unique<PinnedBlock>(device, kControlRoom + plan_bytes_ + lists_.size());
-  if (pinned_->data() == nullptr)
-    return ResourceError(
-        "no memory is left that a device can copy from: raise the limit on locked "
-        "memory (ulimit -l), or write device = \"cpu\"");
-  device_ = device;
-  done_ = DeviceEventHolder(device);
-  host() = {};
-  EnqueueControlUp();
+  MURMURATE_RETURN_IF_ERROR(DeviceControl::Start(device));
+  pinned_ = std::make_unique<PinnedBlock>(device, plan_bytes_ + lists_.size());
+  if (pinned_->data() == nullptr) return NoPinnedMemory();
   const PlanParts<std::byte> parts(plan_block_.data(), most_slots_);
   plan_ = {.counts = reinterpret_cast<const DevicePlanCounts*>(parts.counts),
            .slots = reinterpret_cast<const std::int32_t*>(parts.slots),
@@ -79,23 +75,8 @@ void DevicePlanRoom::Upload(const TrainingBatch& batch, const BatchPlan& plan,
             .scored_too = batch.samples == TrainingBatch::Samples::kNew ? 1u : 0u,
             .optimizer_steps = host().optimizer_steps};
   EnqueueControlUp();
-  device_->CopyIn(Stream::kMain, plan_block_.data(), host_plan(), plan_bytes_);
-  device_->CopyIn(Stream::kMain, lists_.data(), lists, passes_->bytes());
-}
-
-void DevicePlanRoom::EnqueueControlUp() const {
-  device_->CopyIn(Stream::kMain, control_.data(), pinned_->data(), sizeof(TrainingControl));
-}
-
-void DevicePlanRoom::EnqueueRateUp(double rate) {
-  host().learning_rate = static_cast<float>(rate);
-  device_->CopyIn(Stream::kMain, &control_.data()->learning_rate, &host().learning_rate,
-                  sizeof host().learning_rate);
-}
-
-void DevicePlanRoom::EnqueueDown() const {
-  device_->CopyOut(Stream::kMain, pinned_->data(), control_.data(), sizeof(TrainingControl));
-  device_->Record(Stream::kMain, done_.get());
+  device()->CopyIn(Stream::kMain, plan_block_.data(), host_plan(), plan_bytes_);
+  device()->CopyIn(Stream::kMain, lists_.data(), lists, passes_->bytes());
 }
 
 }  // namespace murmurate

@@ -24,7 +24,7 @@ bool Fits(const PlannedLayer& planned) {
          planned.out.count() <= kSmallMostWidth;
 }
 bool Fits(const NetworkPlan& plan) {
-  return plan.inputs.size() == 1 && plan.inputs[0].layers.empty() &&
+  return plan.inputs.size() == 1 && plan.inputs[0].layers.empty() && plan.action_features == 0 &&
          plan.trunk.size() <= kMostTrunk && Fits(plan.head) &&
          std::ranges::all_of(plan.trunk, [](const PlannedLayer& layer) { return Fits(layer); });
 }
@@ -35,7 +35,7 @@ std::uint32_t TilesOf(int in, int out) {
 }
 
 CountedNetwork CountedOf(const DeviceBodyRequest& request, std::size_t rows) {
-  CountedNetwork network{.towers = request.separate ? 2 : 1};
+  CountedNetwork network{.towers = request.has_tower_of_value() ? 2 : 1};
   std::uint32_t tiles = 0;
   const auto add = [&](const PlannedLayer& planned, bool first) {
     const int in = static_cast<int>(planned.in.count()), out = planned.layer.units;
@@ -43,7 +43,8 @@ CountedNetwork CountedOf(const DeviceBodyRequest& request, std::size_t rows) {
     network.widest = std::max(network.widest, out);
     tiles += TilesOf(in, out);
   };
-  for (const NetworkPlan* const plan : {&request.policy, &request.value}) {
+  for (const NetworkPlan* const plan : {&request.policy, request.value}) {
+    if (plan == nullptr) continue;
     const bool own = plan == &request.policy || request.separate;
     for (std::size_t i = 0; own && i < plan->trunk.size(); ++i) add(plan->trunk[i], i == 0);
     add(plan->head, plan->trunk.empty());
@@ -55,7 +56,8 @@ CountedNetwork CountedOf(const DeviceBodyRequest& request, std::size_t rows) {
 }  // namespace
 
 bool DeviceSmallBody::Suits(const DeviceBodyRequest& request) {
-  if (!Fits(request.policy) || !Fits(request.value)) return false;
+  if (!Fits(request.policy)) return false;
+  if (request.value != nullptr && !Fits(*request.value)) return false;
   const auto rows = static_cast<std::size_t>(request.room->max_rows());
   const CountedNetwork network = CountedOf(request, rows);
   return SecondsAsAWhole(network, static_cast<double>(rows)) <=
@@ -65,8 +67,8 @@ bool DeviceSmallBody::Suits(const DeviceBodyRequest& request) {
 DeviceSmallBody::DeviceSmallBody(const DeviceBodyRequest& request) : room_(request.room) {
   AddTrunk(request.policy, request.inputs[0].numbers.floats());
   outputs_ = AddHead(request.policy.head, request.d_outputs);
-  if (request.separate) AddTrunk(request.value, request.inputs[0].numbers.floats());
-  values_ = AddHead(request.value.head, request.d_values);
+  if (request.has_tower_of_value()) AddTrunk(*request.value, request.inputs[0].numbers.floats());
+  if (request.value != nullptr) values_ = AddHead(request.value->head, request.d_values);
   for (const Tower& tower : towers_)
     for (const std::vector<Dense>* const layers : {&tower.trunk, &tower.heads})
       for (const Dense& layer : *layers) {

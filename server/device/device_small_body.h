@@ -1,4 +1,4 @@
-// DeviceSmallBody: policy and value of a few small dense layers, in four kernels a step
+// DeviceSmallBody: policy and value, or one network, of a few small dense layers, in four kernels a step
 // (calls/small_network.h) where layer by layer takes about thirty; inside server/device only.
 #pragma once
 

@@ -3,6 +3,7 @@
 //
 //   input 0 -> [encoder] -+
 //   input 1 -> [encoder] -+- joined -> [trunk] -> features
+//   action ---------------+
 #pragma once
 
 #include <memory>
@@ -15,8 +16,9 @@ namespace murmurate {
 
 class DeviceTower {
  public:
-  /// inputs[i]: the plan's input i.
-  DeviceTower(const NetworkPlan& plan, std::span<const DeviceInput> inputs, DeviceRoom* room);
+  /// inputs[i]: the plan's input i; `actions` of a plan that reads them.
+  DeviceTower(const NetworkPlan& plan, std::span<const DeviceInput> inputs, DeviceRoom* room,
+              const DeviceArray<float>& actions = {});
 
   const DeviceBlock& features() const { return trunk_->out(); }
   /// Something below the heads learns.
@@ -33,9 +35,13 @@ class DeviceTower {
   };
 
   void Join(const DevicePass& pass) const;
+  /// Columns of the gradient of the joined vector.
+  void CopyPart(const DevicePass& pass, const float* d_joined, int first, int columns,
+                float* to) const;
 
   DeviceRoom* const room_;
-  const int joined_count_;
+  const int joined_count_, action_features_;
+  bool encoders_learn_ = false;
   std::vector<Encoder> encoders_;
   DeviceArray<float> joined_, d_joined_;  ///< [max_rows][joined], of several inputs
   std::unique_ptr<DeviceChain> trunk_;

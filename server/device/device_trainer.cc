@@ -18,16 +18,6 @@ void CountSteps(const TrainingControl& control, BatchSums* sums) {
 
 }  // namespace
 
-DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                     bool steps_here, const DeviceArithmetic& arithmetic) {
-  const DeviceEngine engine(spec, settings, steps_here ? StepPlace::kHere : StepPlace::kElsewhere,
-                            arithmetic);
-  DeviceMemoryNeed need{.total = engine.memory().bytes()};
-  for (int i = 0; i < kMemoryPurposes; ++i)
-    need.by_purpose[i] = engine.memory().bytes(static_cast<MemoryPurpose>(i));
-  return need;
-}
-
 DeviceTrainer::DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
                              std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store)
     : spec_(spec),

@@ -1,4 +1,6 @@
-// DeviceTrainer: trains on batches on a device (server/compute/device/device.h).
+// DeviceTrainer: trains on batches on a device (server/compute/device/device.h), by on-policy losses
+// and by labels. DeviceReplayTrainer is its counterpart for steps from a replay; device_trainers.h makes
+// the one that an algorithm needs.
 //
 // Where the parameters are stepped here, nothing waits between Begin and Finish. Where a
 // ParameterStore steps them (other learners do, too), they stay on the host: each update's gradient
@@ -11,30 +13,15 @@
 // device had the optimizer, Save gives one as at the beginning.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
 #include "server/compute/device/device.h"
-#include "server/compute/device/device_memory.h"
 #include "server/device/device_engine.h"
 #include "server/device/device_rank_steps.h"
 #include "server/learn/batch_trainer.h"
 
 namespace murmurate {
-
-/// Bytes on a device, for what.
-struct DeviceMemoryNeed {
-  std::array<std::size_t, kMemoryPurposes> by_purpose = {};
-  std::size_t total = 0;
-};
-
-/// What a trainer of this model and these settings takes of a device, before there is one.
-/// settings.kind must have a loss form. `steps_here`: no ParameterStore of others steps them.
-/// `arithmetic`: of the device.
-DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                     bool steps_here = true,
-                                     const DeviceArithmetic& arithmetic = {});
 
 class DeviceTrainer : public BatchTrainer {
  public:

@@ -1,8 +1,19 @@
 #include "server/device/pass_runner.h"
 
+#include "shared/core/check.h"
+#include "shared/model/network_plan.h"
 #include "shared/model/policy_and_value.h"
 
 namespace murmurate {
+namespace {
+
+NetworkPlan PlanOf(const ModelSpec& spec, std::string_view network) {
+  Result<NetworkPlan> plan = PlanNetwork(spec, network);
+  MURMURATE_CHECK(plan.ok(), "a model that can be made");
+  return *std::move(plan);
+}
+
+}  // namespace
 
 PassRunner::PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings,
                        const BatchPasses* passes, const DevicePlanRoom* plan,
@@ -12,7 +23,8 @@ PassRunner::PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings,
       plan_(plan),
       batch_(batch),
       shared_value_(!spec.Find(kValueNetwork)->shares.empty()),
-      inputs_(spec, ParameterLayout(spec), passes->most_rows(), arithmetic.pictures, memory),
+      inputs_(spec, ParameterLayout(spec), PlanOf(spec, kPolicyNetwork),
+              PlanOf(spec, kValueNetwork), passes->most_rows(), arithmetic.pictures, memory),
       network_(spec, passes->most_rows(), inputs_.inputs(), memory, DeviceNetworkForm::kBySize,
                arithmetic.precision),
       rows_(spec, passes->most_rows(), passes->update_shape().lanes, network_.state_floats(),

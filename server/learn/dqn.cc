@@ -150,6 +150,7 @@ const AlgorithmKind& DqnKind() {
                    const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
       return std::make_unique<Dqn>(spec, settings);
     };
+    kind.loss = [](const AlgorithmSettings&) { return LossForm{LossForm::Kind::kChoiceValues}; };
     return kind;
   }();
   return kKind;

@@ -163,6 +163,7 @@ const AlgorithmKind& SacKind() {
         return MakeSoftChoices(spec, settings);
       return std::make_unique<SacOfNumbers>(spec, settings);
     };
+    kind.loss = [](const AlgorithmSettings&) { return LossForm{LossForm::Kind::kSoftNumbers}; };
     return kind;
   }();
   return kKind;

@@ -19,10 +19,13 @@ class TargetNetworks {
   /// less averages (Lillicrap et al. 2016, arXiv 1509.02971: tau). `parameters`: the whole block.
   void Move(std::span<float> parameters, float part) const;
 
- private:
+  /// A tensor: where it lies in what is followed, and in what follows.
   struct Pair {
-    std::size_t from = 0, to = 0, count = 0;  ///< floats of a tensor
+    std::size_t from = 0, to = 0, count = 0;  ///< floats
   };
+  const std::vector<Pair>& pairs() const { return pairs_; }
+
+ private:
   std::vector<Pair> pairs_;
 };
 

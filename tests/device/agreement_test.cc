@@ -53,7 +53,8 @@ std::vector<Named> BundledModels() {
           MakeEnvironment(config->run().environment, config->environment_options());
       if (environment.ok()) model = ModelFor(*config, "default", (*environment)->spaces());
     }
-    if (!model.ok() || model->algorithm.kind->loss == nullptr) continue;
+    if (!model.ok() || model->algorithm.kind->loss == nullptr || model->algorithm.kind->replays)
+      continue;
     models.push_back({example.name, model->spec, model->algorithm});
     Shrink(&models.back());
   }

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/learn/algorithms.h"
 #include "server/schema/model_config.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/policy_and_value.h"
 
 namespace murmurate {
@@ -32,6 +34,18 @@ AlgorithmSettings Ppo(int steps, int minibatch, int epochs) {
   settings.minibatch = minibatch;
   settings.epochs = epochs;
   return settings;
+}
+
+TEST(ChooseDevice, CountsTheWorkOfAReplayByItsSamples) {
+  AlgorithmSettings settings = Ppo(64, 64, 1);
+  settings.kind = AlgorithmNamed("dqn");
+  settings.replay.samples_per_insert = 32;
+  settings.replay.minibatch = 128;
+  const LearningWork work = WorkOf(*settings.kind->networks(Small().ToSpec()), settings);
+  EXPECT_EQ(work.rows, 2048);
+  EXPECT_EQ(work.updates, 16);
+  EXPECT_EQ(work.parameters, ParameterLayout(Small().ToSpec()).published.count)
+      << "targets are not stepped";
 }
 
 TEST(ChooseDevice, CountsTheWorkOfTheSmallModel) {

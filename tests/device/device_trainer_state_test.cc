@@ -8,6 +8,7 @@
 #include <set>
 
 #include "server/device/device_trainer.h"
+#include "server/device/device_trainers.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/rates.h"
 #include "server/network/actor_critic.h"

@@ -40,7 +40,7 @@ std::vector<ExampleModel> ModelsOfExamples() {
     const std::optional<Spaces> spaces = SpacesOf(config);
     if (!spaces) continue;
     const ModelSettings settings = *ModelFor(config, "", *spaces);
-    if (settings.algorithm.kind->loss == nullptr) continue;
+    if (settings.algorithm.kind->loss == nullptr || settings.algorithm.kind->replays) continue;
     const ModelSpec& spec = settings.spec;
     if (texts.insert(spec.ToText()).second) models.push_back({example.name, spec});
   }

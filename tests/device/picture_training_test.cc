@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/device/device_trainer.h"
+#include "server/device/device_trainers.h"
 #include "server/learn/algorithms.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"

@@ -28,7 +28,8 @@ TEST(R2d2ModelTest, RefusesNumbersAndModelsWithoutAMemory) {
   const auto networks = AlgorithmNamed("r2d2")->networks;
   PolicyAndValue numbers{.spaces = {Box({3}), Box({2})}, .trunk = {*Layer::Parse("gru 4")}};
   numbers.separate_value = false;
-  const auto of_numbers = networks(numbers.ToSpec()), forgets = networks(ExampleSpec().ToSpec());
+  const auto of_numbers = networks(numbers.ToSpec(), {}),
+             forgets = networks(ExampleSpec().ToSpec(), {});
   ASSERT_FALSE(of_numbers.ok());
   EXPECT_NE(of_numbers.status().message().find("a value for each choice"), std::string::npos);
   ASSERT_FALSE(forgets.ok());

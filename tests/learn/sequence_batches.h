@@ -29,7 +29,7 @@ inline ModelSpec SequenceSpec(const char* cell = "gru 6") {
   PolicyAndValue model = ExampleSpec();
   model.trunk = {{5, Activation::kTanh}, *Layer::Parse(cell)};
   model.separate_value = false;
-  return *AlgorithmNamed("r2d2")->networks(model.ToSpec());
+  return *AlgorithmNamed("r2d2")->networks(model.ToSpec(), {});
 }
 
 /// Sequences of 8 steps, each with a termination after the third and a truncation after the sixth,

@@ -89,7 +89,7 @@ class Ledger : public Algorithm {
   const AlgorithmSums sums_{};
 };
 
-Result<ModelSpec> NetworksOf(ModelSpec spec) {
+Result<ModelSpec> NetworksOf(ModelSpec spec, const AlgorithmSettings&) {
   NetworkSpec policy = spec.networks.front();
   spec.networks = {policy, {.name = kNetwork, .trained = true, .outputs = LedgerSums::kNumbers}};
   return spec;
@@ -133,26 +133,27 @@ std::uint64_t HashOfStep(const TrajectoryView& view, int i) {
 }
 
 const AlgorithmKind& LedgerKind() {
-  static const AlgorithmKind kKind{
-      .name = kNetwork,
-      .replays = true,
-      .values = false,
-      .prepares = false,
-      .defaults = {{"algorithm", "trajectory_length", std::int64_t{32}},
-                   {"algorithm", "batch_steps", std::int64_t{256}},
-                   {"algorithm", "epochs", std::int64_t{1}},
-                   {"algorithm", "max_grad_norm", 0.0},
-                   {"algorithm", "normalize_reward", false},
-                   {"optimizer", "name", std::string("sgd")},
-                   {"optimizer", "learning_rate", 1.0}},
-      .refusals = ReplayRefusals({}),
-      .networks = NetworksOf,
-      .make = [](const ModelSpec& spec, const AlgorithmSettings&) -> std::unique_ptr<Algorithm> {
-        return std::make_unique<Ledger>(spec);
-      },
-      .make_planner = [](const ModelSpec&, const AlgorithmSettings&, std::uint64_t)
-          -> std::unique_ptr<Planner> { return std::make_unique<LedgerPlanner>(); },
-      .make_store = MakeWindowStore};
+  static const AlgorithmKind kKind = [] {
+    AlgorithmKind kind = ReplayKind(kNetwork, {});
+    kind.values = false;
+    kind.defaults = {{"algorithm", "trajectory_length", std::int64_t{32}},
+                     {"algorithm", "batch_steps", std::int64_t{256}},
+                     {"algorithm", "epochs", std::int64_t{1}},
+                     {"algorithm", "max_grad_norm", 0.0},
+                     {"algorithm", "normalize_reward", false},
+                     {"optimizer", "name", std::string("sgd")},
+                     {"optimizer", "learning_rate", 1.0}};
+    kind.metrics = {};
+    kind.networks = NetworksOf;
+    kind.make = [](const ModelSpec& spec, const AlgorithmSettings&) -> std::unique_ptr<Algorithm> {
+      return std::make_unique<Ledger>(spec);
+    };
+    kind.make_planner = [](const ModelSpec&, const AlgorithmSettings&,
+                           std::uint64_t) -> std::unique_ptr<Planner> {
+      return std::make_unique<LedgerPlanner>();
+    };
+    return kind;
+  }();
   return kKind;
 }
 

@@ -97,7 +97,7 @@ TEST(Ledger, WeightsSayWhatWasLearnedFrom) {
   settings.learning_rate = 1.0;
   settings.max_grad_norm = 0.0;
   settings.normalize_reward = false;
-  const auto spec = LedgerKind().networks(PolicyAndValue{.spaces = kSpaces, .trunk = {}});
+  const auto spec = LedgerKind().networks(PolicyAndValue{.spaces = kSpaces, .trunk = {}}, {});
   ASSERT_TRUE(spec.ok()) << spec.status();
   Learner learner(*spec, settings, 1);
   Random random(2);

@@ -68,6 +68,20 @@ TEST(ConfigTrainingDevice, ThreadsAreTheProcessors) {
   EXPECT_TRUE(Load("[model]\ndevice = \"auto\"\nthreads = 4\n").ok());
 }
 
+TEST(ConfigTrainingDevice, OfAReplayItTrainsDqnAndSacAlone) {
+  const auto with = [](const std::string& name) {
+    return "[algorithm]\nname = \"" + name + "\"\n[model]\ndevice = \"cuda:0\"\n";
+  };
+  EXPECT_EQ(DeviceOf(with("dqn")).name, "cuda:0");
+  EXPECT_TRUE(Load(with("sac")).ok());
+  EXPECT_EQ(Complaint(with("td3")),
+            "c.toml:4: model.device: got \"cuda:0\", expected \"cpu\", because td3 is trained on "
+            "the processor only; take the line out, or write device = \"auto\"");
+  EXPECT_EQ(Complaint(with("dqn") + "[parameters]\ncollective = \"mpi\"\n"),
+            "c.toml:4: model.device: got \"cuda:0\", expected \"cpu\", because several learners of "
+            "dqn are trained on processors only; take the line out, or take [parameters] out");
+}
+
 TEST(ConfigTrainingDevice, HogwildStepsABlockOfThisProcessor) {
   const std::string hogwild =
       "[optimizer]\nname = \"sgd\"\n[parameters]\nrule = \"hogwild\"\n[model]\ndevice = ";

@@ -35,6 +35,10 @@ class DeviceArray {
   /// On the device; its memory must have been allocated.
   T* data() const;
   std::size_t size() const { return count_; }
+  /// What lies from element `first` on.
+  DeviceArray From(std::size_t first) const {
+    return {memory_, offset_ + first * sizeof(T), count_ - first};
+  }
   std::size_t bytes() const { return count_ * sizeof(T); }
 
  private:

@@ -14,6 +14,14 @@
   X(PolicyLoss)                     \
   X(LabelLoss)                      \
   X(FinishLoss)                     \
+  X(ChoiceLoss)                     \
+  X(FinishReplay)                   \
+  X(MoveTargets)                    \
+  X(DrawNumbers)                    \
+  X(CriticLoss)                     \
+  X(PolicyValue)                    \
+  X(NumbersGradient)                \
+  X(FinishSoft)                     \
   X(RecordRows)                     \
   X(FinishRecord)                   \
   X(TraceReturns)                   \

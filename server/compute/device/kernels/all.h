@@ -13,6 +13,8 @@
 #include "server/compute/device/kernels/picture_blocks.h"
 #include "server/compute/device/kernels/ranks.h"
 #include "server/compute/device/kernels/recurrent.h"
+#include "server/compute/device/kernels/replay.h"
 #include "server/compute/device/kernels/returns.h"
 #include "server/compute/device/kernels/small_network.h"
+#include "server/compute/device/kernels/soft_numbers.h"
 #include "server/compute/device/kernels/transpose.h"

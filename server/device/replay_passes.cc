@@ -1,0 +1,170 @@
+#include "server/device/replay_passes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "server/device/device_control.h"
+#include "server/learn/window_return.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kBorder = 256;
+/// The second half of a pass's rows begins on a border of 16 bytes for every input.
+constexpr int kPlaces = 16;
+
+}  // namespace
+
+ReplayPasses::ReplayPasses(const ModelSpec& spec, const AlgorithmSettings& settings, int noise,
+                           DeviceMemory* memory)
+    : most_(settings.replay.most_updates),
+      steps_(settings.replay.minibatch),
+      rows_((steps_ + kPlaces - 1) / kPlaces * kPlaces),
+      n_step_(settings.n_step),
+      gamma_(settings.gamma),
+      words_(static_cast<std::size_t>(ActionLayout(spec.spaces.action, spec.continuous).words())),
+      mask_bytes_(
+          static_cast<std::size_t>(ActionLayout(spec.spaces.action, spec.continuous).mask_bytes())),
+      row_bytes_(TrajectoryLayout(spec, settings.trajectory_length).row_bytes()),
+      frames_(static_cast<std::size_t>(TrajectoryLayout(spec, settings.trajectory_length).frames)),
+      history_(frames_ + 2) {
+  const auto rows = static_cast<std::size_t>(rows_),
+             all = static_cast<std::size_t>(most_) * 2 * rows;
+  head_at_ = PlanList(sizeof(ReplayHead));
+  row_at_ = PlanList(2 * rows * sizeof(std::int32_t));
+  source_at_ = PlanList(2 * rows * sizeof(std::int32_t));
+  action_at_ = PlanList(rows * words_ * sizeof(std::int32_t));
+  mask_at_ = PlanList(rows * mask_bytes_);
+  reward_at_ = PlanList(rows * sizeof(float));
+  discount_at_ = PlanList(rows * sizeof(float));
+  weight_at_ = PlanList(rows * sizeof(float));
+  noise_at_ = PlanList(2 * rows * static_cast<std::size_t>(noise) * sizeof(float));
+  pass_bytes_ = (pass_bytes_ + kBorder - 1) / kBorder * kBorder;
+  const auto plan = [&](std::size_t bytes) {
+    return memory->Plan<std::byte>(MemoryPurpose::kBatches, bytes);
+  };
+  lists_ = plan(static_cast<std::size_t>(most_) * pass_bytes_);
+  observation_ = plan(all * row_bytes_);
+  frames0_ = plan(all * frames_ * row_bytes_);
+  flags_ = memory->Plan<std::uint8_t>(MemoryPurpose::kBatches, all);
+}
+
+std::size_t ReplayPasses::PlanList(std::size_t bytes) {
+  const std::size_t at = pass_bytes_;
+  pass_bytes_ += (bytes + 15) / 16 * 16;
+  return at;
+}
+
+Status ReplayPasses::Start(Device* device) {
+  pinned_ =
+      std::make_unique<PinnedBlock>(device, lists_.size() + observation_.size() + frames0_.size());
+  if (pinned_->data() == nullptr) return NoPinnedMemory();
+  device_ = device;
+  device->ClearMemory(Stream::kMain, flags_.data(), flags_.bytes());
+  return {};
+}
+
+void ReplayPasses::Lay(int pass, const TrainingBatch& batch, std::span<const std::int32_t> rows,
+                       float target_part) {
+  MURMURATE_CHECK(!rows.empty() && rows.size() <= static_cast<std::size_t>(steps_) && pass < most_,
+                  "the steps of a pass");
+  std::memset(HostList<std::byte>(pass, 0), 0, pass_bytes_);
+  *HostList<ReplayHead>(pass, head_at_) = {static_cast<std::int32_t>(rows.size()), target_part};
+  for (int place = 0; place < rows_; ++place) {
+    if (place < static_cast<int>(rows.size())) {
+      LayStep(pass, place, batch, rows[static_cast<std::size_t>(place)]);
+      continue;
+    }
+    LayRow(pass, place, batch, {});
+    LayRow(pass, rows_ + place, batch, {});
+  }
+}
+
+void ReplayPasses::LayStep(int pass, int place, const TrainingBatch& batch, std::int32_t row) {
+  const WindowReturn found = ReturnOf(batch, row, n_step_, gamma_);
+  LayRow(pass, place, batch, {.row = row});
+  LayRow(pass, rows_ + place, batch, found.end);
+  const auto at = static_cast<std::size_t>(row), to = static_cast<std::size_t>(place);
+  std::copy_n(batch.action.data() + at * words_, words_,
+              HostList<std::int32_t>(pass, action_at_) + to * words_);
+  LayMask(pass, place, batch, found.end);
+  HostList<float>(pass, reward_at_)[to] = static_cast<float>(found.reward);
+  HostList<float>(pass, discount_at_)[to] = found.discount;
+  HostList<float>(pass, weight_at_)[to] = batch.weight[at];
+}
+
+/// Only a row of the batch has a mask.
+void ReplayPasses::LayMask(int pass, int place, const TrainingBatch& batch,
+                           const SeenRow& end) const {
+  std::uint8_t* const to =
+      HostList<std::uint8_t>(pass, mask_at_) + static_cast<std::size_t>(place) * mask_bytes_;
+  if (batch.masked && end.row != SeenRow::kPadding && end.successor == nullptr)
+    std::copy_n(&batch.mask[static_cast<std::size_t>(end.row) * mask_bytes_], mask_bytes_, to);
+  else
+    std::fill_n(to, mask_bytes_, std::uint8_t{1});
+}
+
+/// A row that the networks see, with the frames of before it, the oldest first.
+void ReplayPasses::LayRow(int pass, int place, const TrainingBatch& batch, const SeenRow& seen) {
+  const std::size_t to = RowOf(pass, place);
+  HostList<std::int32_t>(pass, row_at_)[place] = static_cast<std::int32_t>(to);
+  const bool padding = seen.row == SeenRow::kPadding;
+  HostList<std::int32_t>(pass, source_at_)[place] = padding ? PassLists::kPadding : PassLists::kOwn;
+  if (padding) return;
+  const std::span<const std::byte*> rows(history_);
+  rows[0] = seen.successor;
+  batch.History(seen.row, rows.subspan(1));
+  const std::size_t newest = seen.successor != nullptr ? 0 : 1;
+  std::byte* const observation = pinned_->data() + lists_.size();
+  std::byte* const frames = observation + observation_.size();
+  std::memcpy(observation + to * row_bytes_, rows[newest], row_bytes_);
+  for (std::size_t age = 1; age <= frames_; ++age) {
+    std::byte* const frame = frames + ((to + 1) * frames_ - age) * row_bytes_;
+    if (rows[newest + age] != nullptr)
+      std::memcpy(frame, rows[newest + age], row_bytes_);
+    else
+      std::memset(frame, 0, row_bytes_);
+  }
+}
+
+void ReplayPasses::EnqueueUp(int passes) const {
+  const auto count = static_cast<std::size_t>(passes);
+  const std::size_t rows = count * 2 * static_cast<std::size_t>(rows_);
+  const std::byte* from = pinned_->data();
+  device_->CopyIn(Stream::kMain, lists_.data(), from, count * pass_bytes_);
+  from += lists_.size();
+  device_->CopyIn(Stream::kMain, observation_.data(), from, rows * row_bytes_);
+  from += observation_.size();
+  if (frames_ > 0)
+    device_->CopyIn(Stream::kMain, frames0_.data(), from, rows * frames_ * row_bytes_);
+}
+
+ReplayLists ReplayPasses::lists() const {
+  return {.rows = {.lists = lists_.data(),
+                   .pass_bytes = pass_bytes_,
+                   .row_at = row_at_,
+                   .source_at = source_at_,
+                   .weight_at = 0,
+                   .first_at = 0,
+                   .state_at = 0},
+          .head_at = head_at_,
+          .action_at = action_at_,
+          .mask_at = mask_at_,
+          .reward_at = reward_at_,
+          .discount_at = discount_at_,
+          .weight_at = weight_at_};
+}
+
+BatchObservations ReplayPasses::observations() const {
+  return {.observation = observation_.data(),
+          .next_observation = nullptr,
+          .final_observation = nullptr,
+          .frames0 = frames0_.data(),
+          .flags = flags_.data(),
+          .row_bytes = row_bytes_,
+          .length = 1,
+          .frames = static_cast<int>(frames_)};
+}
+
+}  // namespace murmurate
