@@ -61,8 +61,8 @@ class Player {
     thread_.join();
   }
   ClientStats stats() const { return client_->Stats(); }
-  /// About a thousand steps a second from now on.
-  void Slow() { slow_ = true; }
+  /// Waits before each step from now on.
+  void Slow(std::chrono::microseconds wait) { wait_us_ = wait.count(); }
 
  private:
   void Play() {
@@ -70,7 +70,7 @@ class Player {
     ASSERT_TRUE(agent.valid()) << client_->last_error();
     std::vector<float> seen(static_cast<std::size_t>(numbers_));
     for (std::uint64_t step = 0; !ends_; ++step) {
-      if (slow_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (wait_us_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(wait_us_));
       seen[0] = static_cast<float>(step % 1'000'000);
       seen[1] = static_cast<float>(step / 1'000'000);
       (void)agent.Act(seen);
@@ -81,7 +81,8 @@ class Player {
 
   const int numbers_;
   std::unique_ptr<Client> client_;
-  std::atomic<bool> ends_{false}, slow_{false};
+  std::atomic<bool> ends_{false};
+  std::atomic<std::int64_t> wait_us_{0};
   std::thread thread_;
 };
 
@@ -223,6 +224,7 @@ TEST_F(KilledReplay, HasEveryCommittedStepOnce) {
   auto learner = Start({"serve", "r.toml", "--quiet"});
   Player player(address_, 4);
   ASSERT_TRUE(CommitsBeyond(player, 1000)) << learner->Errors();
+  player.Slow(std::chrono::microseconds(200));
   for (int kill = 0; kill < Number("MURMURATE_KILLS", 2); ++kill)
     ASSERT_NO_FATAL_FAILURE(KillAndResume(&learner, player)) << "kill " << kill;
   Stop(learner.get(), player);
@@ -279,7 +281,7 @@ TEST_F(KilledReplay, OfAGigabyteHasEveryCommittedStepOnce) {
   Player player(address_, 4096);
   constexpr std::uint64_t kGigabyte = 1'000'000'000 / (4 * 4096);
   ASSERT_TRUE(CommitsBeyond(player, kGigabyte)) << learner->Errors();
-  player.Slow();
+  player.Slow(std::chrono::milliseconds(1));
   EXPECT_GT(BytesOnDisk(), 1'000'000'000u);
   for (int kill = 0; kill < kills; ++kill)
     ASSERT_NO_FATAL_FAILURE(KillAndResume(&learner, player)) << "kill " << kill;
