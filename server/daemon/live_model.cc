@@ -121,7 +121,6 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
                                 const std::string& directory) {
   if (source_->of_a_game()) evaluations_.Begin(source_->from_actors());
   parts_.operate->PostModel(name_);
-  spare_.Release(StateOf(*learner));  // the first checkpoint's memory, before anything is learned
   const std::uint64_t seed = DeriveSeed(parts_.config.run().seed, number_);
   const Learner& first = *learner;
   MURMURATE_RETURN_IF_ERROR(AddLearner(std::move(learner)));
@@ -130,6 +129,9 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version()))));
   if (!directory.empty()) MURMURATE_RETURN_IF_ERROR(stores_.KeepIn(directory, channel_->spec));
   if (resumed) MURMURATE_RETURN_IF_ERROR(stores_.Load(*resumed));
+  SavedState memory = StateOf(first);  // of the first checkpoint, before anything is learned
+  stores_.Save(&memory);
+  spare_.Release(std::move(memory));
   parts_.live->AddModel(
       name_, first.rates(), [this] { return channel_->steps().learned; },
       [this](const Rates& rates) {

@@ -33,11 +33,9 @@ class Priorities {
   /// weights (N P)^-beta over the largest of these. A row can be drawn.
   void Draw(Random* random, std::span<std::size_t> places, std::span<float> weights);
 
-  /// P of the rows of so many places, to be given to Restore; of a place that Begin was not called
-  /// of it means nothing.
-  std::span<const float> Own(std::size_t place, std::size_t count) const {
-    return own_.subspan(place, count);
-  }
+  /// P of the row of each place, to be given to Restore; of a place that Begin was not called of it
+  /// means nothing.
+  std::span<const float> own() const { return own_; }
   void Restore(std::size_t place, float own);
 
   void Save(const StateWriter& writer) const { writer.Floats("largest_priority", {&largest_, 1}); }

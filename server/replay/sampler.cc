@@ -88,25 +88,17 @@ Status Sampler::Load(const StateReader& reader) {
   return {};
 }
 
-Sampler::Places Sampler::KeptPlaces() const {
-  const std::size_t capacity = rows_->ring().capacity();
-  const Places together{rows_->ring().Place(rows_->first_row()), rows_->size()};
-  return together.first + together.count <= capacity ? together : Places{0, capacity};
-}
-
-/// In the order of places, so that it is one copy of memory: learning waits for it.
+/// Of all places, kept or not, as one copy of memory that always has the same size: learning waits
+/// for it, and new memory takes longer.
 void Sampler::SavePriorities(const StateWriter& writer) const {
-  if (!priorities_) return;
-  const auto [first, count] = KeptPlaces();
-  writer.Floats("priorities", priorities_->Own(first, count));
+  if (priorities_) writer.Floats("priorities", priorities_->own());
 }
 
 Status Sampler::LoadPriorities(const StateReader& reader) {
   if (!priorities_) return {};
-  const auto [first, count] = KeptPlaces();
-  std::vector<float> all(count);
+  std::vector<float> all(priorities_->own().size());
   MURMURATE_RETURN_IF_ERROR(reader.Floats("priorities", all));
-  for (std::size_t i = 0; i < count; ++i) priorities_->Restore(first + i, all[i]);
+  for (std::size_t place = 0; place < all.size(); ++place) priorities_->Restore(place, all[place]);
   return {};
 }
 

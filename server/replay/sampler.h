@@ -39,11 +39,6 @@ class Sampler {
   Status LoadPriorities(const StateReader& reader);
 
  private:
-  /// Places in which all rows lie that are kept.
-  struct Places {
-    std::size_t first, count;
-  };
-  Places KeptPlaces() const;
   std::uint64_t DrawEven();
   std::uint64_t DrawAny();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -124,8 +125,12 @@ std::uint64_t HashOfStep(const TrajectoryView& view, int i) {
   const auto step = static_cast<std::size_t>(i), steps = static_cast<std::size_t>(view.steps);
   std::uint64_t hash = Mix(Mix(0, view.agent), view.first_step + step);
   const std::size_t bytes = view.observation.size() / steps;
-  for (const std::byte seen : view.observation.subspan(step * bytes, bytes))
-    hash = (hash ^ static_cast<std::uint64_t>(seen)) * 0x100000001b3u;  // FNV-1a
+  const std::byte* const seen = view.observation.data() + step * bytes;
+  for (std::size_t at = 0; at < bytes; at += sizeof(std::uint32_t)) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, seen + at, sizeof word);
+    hash = (hash ^ word) * 0x100000001b3u;  // FNV-1a, of words
+  }
   const std::size_t words = view.action.size() / steps;
   for (const std::int32_t word : view.action.subspan(step * words, words))
     hash = Mix(hash, static_cast<std::uint32_t>(word));
