@@ -127,7 +127,7 @@ TEST_P(ReplayedSequencesTest, FindHowFarStatesAreFromTheStoredOnes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, ReplayedSequencesTest, testing::Values("gru 6", "lstm 4"),
-                         [](const auto& info) { return std::string(info.param).substr(0, 3); });
+                         [](const auto& cell) { return std::string(cell.param).substr(0, 3); });
 
 }  // namespace
 }  // namespace murmurate

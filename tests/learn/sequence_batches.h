@@ -32,8 +32,8 @@ inline ModelSpec SequenceSpec(const char* cell = "gru 6") {
   return *AlgorithmNamed("r2d2")->networks(model.ToSpec(), {});
 }
 
-/// Sequences of 8 steps, each with a termination after the third and a truncation after the sixth,
-/// and two stored states.
+/// Sequences of 8 steps that begin within an episode, each with a termination after the third and a
+/// truncation after the sixth, and two stored states.
 struct SequenceBatch {
   SequenceBatch(const ModelSpec& spec, const AlgorithmSettings& settings, int count)
       : batch(WindowCopy::BatchLayout(SampleForm(settings.replay),
@@ -48,6 +48,7 @@ struct SequenceBatch {
       view.state0 = states;
       view.episodes = {};
       EXPECT_TRUE(batch.Add(view));
+      batch.flags[8 * i] = 0;
       std::fill_n(batch.weight.begin() + 8 * i, 8, 1.0f - 0.6f * static_cast<float>(i));
     }
     batch.samples = TrainingBatch::Samples::kReplayed;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "server/network/actor_critic.h"
@@ -62,10 +61,7 @@ TEST_P(SequenceNetworkTest, GivesOutputsStatesAndGradientsOfANetworkBesideAValue
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, SequenceNetworkTest, testing::Values("lstm 8", "gru 8"),
-                         [](const auto& info) {
-                           const std::string text = info.param;
-                           return text.substr(0, text.find(' '));
-                         });
+                         [](const auto& cell) { return cell.index == 0 ? "lstm" : "gru"; });
 
 }  // namespace
 }  // namespace murmurate

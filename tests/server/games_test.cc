@@ -116,6 +116,7 @@ INSTANTIATE_TEST_SUITE_P(, Table,
                                            Row{"gridworld", "gridworld", "8", "0.845", 400'000},
                                            Row{"pendulum", "pendulum", "8", "-250", 300'000},
                                            Row{"recall", "recall", "16", "0.95", 100'000},
+                                           Row{"recall-r2d2", "recall", "8", "0.95", 100'000},
                                            Row{"recall-long", "recall", "16", "0.95", 1'500'000}),
                          [](const auto& row) {
                            std::string name = row.param.config;
