@@ -132,6 +132,7 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version())));
   for (std::size_t i = 0; resumed && i < learning_.size(); ++i)
     MURMURATE_RETURN_IF_ERROR(learning_[i]->LoadStore(static_cast<int>(i), *resumed));
+  if (demonstrations_) MURMURATE_RETURN_IF_ERROR(Demonstrate());
   parts_.live->AddModel(
       name_, first.rates(), [this] { return channel_->steps().learned; },
       [this](const Rates& rates) {
@@ -144,6 +145,18 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
   }
   StartThreads();
   return {};
+}
+
+/// Without its demonstrations the run ends.
+Status LiveModel::Demonstrate() {
+  Status status;
+  for (std::size_t i = 0; status.ok() && i < learning_.size(); ++i)
+    status = learning_[i]->Demonstrate(*demonstrations_);
+  demonstrations_.reset();
+  if (status.ok()) return status;
+  status = Status(status.code(), "replay.demonstrations: " + status.message());
+  parts_.signals->RequestFailure(status);
+  return status;
 }
 
 void LiveModel::StartThreads() {

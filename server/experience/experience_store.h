@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 
+#include "server/experience/recorded_play.h"
 #include "server/experience/training_batch.h"
 #include "shared/model/state.h"
 
@@ -54,6 +55,11 @@ class ExperienceStore {
   virtual std::unique_ptr<TrainingBatch> Release() = 0;
 
   virtual StoreCounts counts() const = 0;
+
+  /// Keeps recorded play to learn from beside what is inserted, before the first Insert and after
+  /// Load: it is no play of this run and counts nowhere. Of a store that replays (a broken promise
+  /// of any other). kInvalidArgument, kResource: it does not fit, as one sentence says.
+  virtual Status Demonstrate(const RecordedPlay& play);
 
   /// Saves what a run that goes on needs; each learning thread's store has a section of its own.
   virtual void Save(const StateWriter& /*writer*/) const {}

@@ -119,6 +119,9 @@ struct AlgorithmKind {
   /// What was played is kept and learned from many times, by whatever policy it was played: no
   /// version is too old. Its store gives batches of Samples::kReplayed.
   bool replays = false;
+  /// It learns values of recorded actions from files alone, rewards and all, and is scored by
+  /// playing. own_play is false.
+  bool from_recordings = false;
   /// It needs the network that gives a value.
   bool values = true;
   /// Prepare goes forward over every row; where the plan allows, Gradient uses that pass.

@@ -13,12 +13,13 @@ const AlgorithmKind& A2c();         // a2c.cc
 const AlgorithmKind& DqnKind();     // dqn.cc
 const AlgorithmKind& SacKind();     // sac.cc
 const AlgorithmKind& Td3Kind();     // td3.cc
+const AlgorithmKind& IqlKind();     // iql.cc
 const AlgorithmKind& Supervised();  // labels.cc
 const AlgorithmKind& Bc();          // labels.cc
 
 std::span<const AlgorithmKind* const> Algorithms() {
-  static const std::array kAll = {&Ppo(),     &Impala(),  &A2c(),        &DqnKind(),
-                                  &SacKind(), &Td3Kind(), &Supervised(), &Bc()};
+  static const std::array kAll = {&Ppo(),     &Impala(),  &A2c(),        &DqnKind(), &SacKind(),
+                                  &Td3Kind(), &IqlKind(), &Supervised(), &Bc()};
   return kAll;
 }
 

@@ -62,6 +62,8 @@ class LearnLoop {
   void SaveStore(int loop, SavedState* state) const;
   /// Loads what SaveStore saved, before the first batch.
   Status LoadStore(int loop, const SavedState& state);
+  /// After LoadStore: ExperienceStore::Demonstrate.
+  Status Demonstrate(const RecordedPlay& play) { return store_->Demonstrate(play); }
 
   /// Posts the learner's rates from the next batch on; any thread.
   void PostRates(const Rates& rates);

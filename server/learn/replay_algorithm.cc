@@ -70,7 +70,8 @@ std::unique_ptr<ExperienceStore> MakeWindowStore(const AlgorithmSettings& settin
 std::vector<KeyRefusal> ReplayRefusals(std::vector<std::string> others) {
   for (const char* key :
        {"lambda", "value_weight", "clip", "dual_clip", "entropy", "target_kl", "adaptive_kl",
-        "staleness", "max_staleness", "normalize_advantage", "minibatch", "epochs", "burn_in"})
+        "staleness", "max_staleness", "normalize_advantage", "minibatch", "epochs", "burn_in",
+        "expectile", "inverse_temperature", "max_advantage_weight"})
     others.push_back(key);
   std::vector<KeyRefusal> refusals;
   for (std::string& key : others)

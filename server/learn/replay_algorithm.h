@@ -31,6 +31,8 @@ class ReplayAlgorithm : public Algorithm {
     kPolicyLoss,
     kEntropy,
     kTemperature,
+    kStateLoss,        ///< of the values of states, summed over steps
+    kAdvantageWeight,  ///< of the actions taken, summed over steps
   };
 
   void Prepare(std::span<const float> parameters, const TrainingBatch& batch,
