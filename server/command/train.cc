@@ -249,6 +249,8 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
                    data->Description() + " in " + ShortDuration(outcome.seconds) +
                    (outcome.scores.empty() ? "." : "; " + outcome.scores + '.'));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
+  if (const std::string returns = data->Returns(); !returns.empty())
+    (*daemon)->Print("For comparison: the " + returns + '.');
   (*daemon)->Print("Run directory: " + (*daemon)->directory());
   if (!config.run().environment.empty())
     (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory());

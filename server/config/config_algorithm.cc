@@ -23,6 +23,47 @@ std::string ExpectationOf(const KeyRefusal& refusal, const AlgorithmKind& kind) 
          (other.empty() ? "" : ", or write name = \"" + other + '"');
 }
 
+/// "ppo learns from no replay; take it out, or write name = ... in [algorithm]"
+std::string Lacks(const AlgorithmKind& kind, const std::string& what,
+                  bool AlgorithmKind::*instead) {
+  return kind.name + " learns from no " + what + "; take it out, or write name = \"" +
+         FirstAlgorithm(instead).name + "\" in [algorithm]";
+}
+
+Status CheckDemonstrations(const SectionView& keys, const ReplaySettings& replay) {
+  if (replay.demonstration_share <= 0.0) return {};
+  if (replay.demonstrations.empty())
+    return keys.Blame("demonstration_share",
+                      "is a part of demonstrations, and none are named; write for example "
+                      "demonstrations = \"recordings\", or take the line out");
+  if (replay.demonstrated() > 0 && replay.demonstrated() < replay.minibatch) return {};
+  return keys.Refuse("demonstration_share",
+                     "a part of " + std::to_string(replay.minibatch) +
+                         " samples that leaves at least one of them to each side; write for "
+                         "example demonstration_share = 0.5");
+}
+
+/// Keys of algorithms that learn from a replay or from recordings, beside one that has no replay.
+Status CheckWithoutReplay(const Config& config, const std::string& model) {
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  const AlgorithmKind& general = KindFor(config.entries(), "");
+  if (general.replays) return {};
+  const std::string why = Lacks(kind, "replay", &AlgorithmKind::replays);
+  const SectionView replay = ReplayKeys().View(config.entries(), model);
+  for (const ConfigRule& rule : ReplayKeys().rules())
+    if (replay.Given(rule.key)) return replay.Superfluous(rule.key, why);
+  if (kind.from_recordings || general.from_recordings) return {};
+  const SectionView keys = AlgorithmKeys().View(config.entries(), model);
+  MURMURATE_RETURN_IF_ERROR(
+      keys.NoneOf({"expectile", "inverse_temperature", "max_advantage_weight"},
+                  Lacks(kind, "recorded rewards", &AlgorithmKind::from_recordings)));
+  return keys.NoneOf(
+      {"n_step", "epsilon", "epsilon_ladder", "epsilon_ladder_alpha", "double_q", "dueling",
+       "quantiles", "target_every", "target_part", "policy_every", "initial_temperature",
+       "target_entropy", "noise", "noise_color", "target_noise", "target_noise_clip"},
+      why);
+}
+
 /// The entry of a key where a model names its algorithm; null: the config says nothing.
 const ConfigEntry* Written(const ConfigEntries& entries, const std::string& key,
                            const std::string& model) {
@@ -129,20 +170,7 @@ static Status CheckSequence(const Config& config, const std::string& model) {
 Status CheckReplay(const Config& config, const std::string& model) {
   const AlgorithmKind& kind = KindFor(config.entries(), model);
   const SectionView keys = ReplayKeys().View(config.entries(), model);
-  if (!kind.replays) {
-    if (KindFor(config.entries(), "").replays) return {};
-    const std::string why = kind.name + " learns from no replay; take it out, or write name = \"" +
-                            FirstAlgorithm(&AlgorithmKind::replays).name + "\" in [algorithm]";
-    for (const ConfigRule& rule : ReplayKeys().rules())
-      if (keys.Given(rule.key)) return keys.Superfluous(rule.key, why);
-    return AlgorithmKeys()
-        .View(config.entries(), model)
-        .NoneOf(
-            {"n_step", "epsilon", "epsilon_ladder", "epsilon_ladder_alpha", "double_q", "dueling",
-             "quantiles", "target_every", "target_part", "policy_every", "initial_temperature",
-             "target_entropy", "noise", "noise_color", "target_noise", "target_noise_clip"},
-            why);
-  }
+  if (!kind.replays) return CheckWithoutReplay(config, model);
   MURMURATE_RETURN_IF_ERROR(CheckSequence(config, model));
   const AlgorithmSettings settings = AlgorithmFor(config, model);
   const ParametersSettings parameters = config.parameters();
@@ -155,6 +183,7 @@ Status CheckReplay(const Config& config, const std::string& model) {
                 "1, because learners that share a model step all of its networks at once; write "
                 "policy_every = 1, or train with one learner");
   const ReplaySettings& replay = settings.replay;
+  MURMURATE_RETURN_IF_ERROR(CheckDemonstrations(keys, replay));
   if (replay.learning_starts > replay.capacity)
     return keys.Refuse("learning_starts", "at most capacity (" + std::to_string(replay.capacity) +
                                               "), or learning never starts");

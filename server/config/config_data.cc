@@ -19,11 +19,31 @@ std::vector<std::string> NamesForFiles() {
   return names;
 }
 
+/// Of an algorithm that learns from recordings alone.
+Status CheckRecordings(const Config& config, const AlgorithmKind& kind) {
+  const DataSettings data = config.data();
+  const SectionView keys = DataKeys().View(config.entries());
+  const std::string has = kind.name + " learns from recorded steps with their rewards";
+  if (data.recording.empty())
+    return AlgorithmKeys()
+        .View(config.entries())
+        .Blame("name", "is given without a recording, and " + has +
+                           "; write for example path = \"recordings\" in [data]");
+  if (data.holdout > 0.0 || !data.holdout_path.empty())
+    return keys.Blame(data.holdout > 0.0 ? "holdout" : "holdout_path",
+                      "holds out labels to be scored, and " + has +
+                          "; take the line out, and name a game in run.environment, which is "
+                          "played to evaluate the policy");
+  return {};
+}
+
 }  // namespace
 
 Status CheckData(const Config& config) {
   const DataSettings data = config.data();
   const SectionView keys = DataKeys().View(config.entries());
+  if (const AlgorithmKind& kind = KindFor(config.entries(), ""); kind.from_recordings)
+    MURMURATE_RETURN_IF_ERROR(CheckRecordings(config, kind));
   if (!data.given() && data.arrays.labels.empty() && !data.example) {
     if (data.holdout <= 0.0 && data.holdout_path.empty()) return {};
     return keys.Blame(data.holdout > 0.0 ? "holdout" : "holdout_path",

@@ -129,6 +129,7 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version()))));
   if (!directory.empty()) MURMURATE_RETURN_IF_ERROR(stores_.KeepIn(directory, channel_->spec));
   if (resumed) MURMURATE_RETURN_IF_ERROR(stores_.Load(*resumed));
+  if (demonstrations_) MURMURATE_RETURN_IF_ERROR(Demonstrate());
   SavedState memory = StateOf(first);  // of the first checkpoint, before anything is learned
   stores_.Save(&memory);
   spare_.Release(std::move(memory));
@@ -153,6 +154,18 @@ Status LiveModel::AddLearner(std::unique_ptr<Learner> learner) {
   learning_.push_back(std::make_unique<LearnLoop>(channel_, std::move(learner), Callbacks(),
                                                   MonotonicNs, turns_, *std::move(store)));
   return {};
+}
+
+/// Without its demonstrations the run ends.
+Status LiveModel::Demonstrate() {
+  Status status;
+  for (std::size_t i = 0; status.ok() && i < learning_.size(); ++i)
+    status = learning_[i]->Demonstrate(*demonstrations_);
+  demonstrations_.reset();
+  if (status.ok()) return status;
+  status = Status(status.code(), "replay.demonstrations: " + status.message());
+  parts_.signals->RequestFailure(status);
+  return status;
 }
 
 void LiveModel::StartThreads() {

@@ -37,6 +37,10 @@ class LiveModel {
   /// Keeps what actors send; null: it does not.
   void SetRecording(std::unique_ptr<Recording> recording) { recording_ = std::move(recording); }
   Recording* recording() { return recording_.get(); }
+  /// Recorded play that it learns from beside its source; null: there is none.
+  void SetDemonstrations(std::shared_ptr<const RecordedPlay> play) {
+    demonstrations_ = std::move(play);
+  }
   ModelEvaluations& evaluations() { return evaluations_; }
   const ModelStores& stores() const { return stores_; }
 
@@ -69,6 +73,7 @@ class LiveModel {
   void Report(const LearnReport& report);
   /// Makes its loop, with a store of its own. kResource: there is no memory for that.
   Status AddLearner(std::unique_ptr<Learner> learner);
+  Status Demonstrate();
   void StartThreads();
   void PostUnlearned();
 
@@ -92,6 +97,7 @@ class LiveModel {
   SpareState spare_;
   std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
   std::unique_ptr<Recording> recording_;
+  std::shared_ptr<const RecordedPlay> demonstrations_;
   std::vector<std::unique_ptr<Loop>> loops_;  ///< last: their threads use all of the above
 };
 

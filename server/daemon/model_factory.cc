@@ -8,6 +8,7 @@
 #include "server/daemon/actor_source.h"
 #include "server/daemon/feeding.h"
 #include "server/daemon/stream_source.h"
+#include "server/data/recorded_steps.h"
 #include "server/ingest/offered_model.h"
 #include "server/operate/operate_settings.h"
 #include "server/parameters/collective_store.h"
@@ -178,6 +179,7 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   if (!segment.ok()) return segment.status();
   OfferedModel offered{settings, model->channel(), *segment};
   MURMURATE_RETURN_IF_ERROR(AddSource(model.get(), settings, resumed));
+  MURMURATE_RETURN_IF_ERROR(AddDemonstrations(model.get(), settings));
   if (model->recording() != nullptr) offered.record = model->recording()->taker();
   offered.batches_ahead += model->channel()->learners - 1;
   if (parts_.options.job) offered.sizing = {};
@@ -242,6 +244,22 @@ Status ModelFactory::AddStream(LiveModel* model, const StreamSettings& stream,
   auto source = std::make_unique<StreamSource>(*std::move(streaming));
   if (resumed) MURMURATE_RETURN_IF_ERROR(source->Load(*resumed));
   model->SetSource(std::move(source));
+  return {};
+}
+
+/// Adds recorded play when the config asks for it; without it the run ends.
+Status ModelFactory::AddDemonstrations(LiveModel* model, const ModelSettings& settings) {
+  const std::string& folder = settings.algorithm.replay.demonstrations;
+  if (folder.empty()) return {};
+  auto play = RecordedSteps::Open(folder, settings.spec, settings.algorithm.trajectory_length);
+  if (!play.ok()) {
+    const Status status(play.status().code(), "replay.demonstrations: " + play.status().message());
+    parts_.signals->RequestFailure(status);
+    return status;
+  }
+  parts_.log(LogLevel::kInfo,
+             "model " + model->name() + ": its replay begins with " + (*play)->Description());
+  model->SetDemonstrations(*std::move(play));
   return {};
 }
 

@@ -44,6 +44,7 @@ class ModelFactory {
   Status AddSource(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
   Status AddRecording(LiveModel* model);
+  Status AddDemonstrations(LiveModel* model, const ModelSettings& settings);
 
   RunParts& parts_;
   LiveModels& models_;

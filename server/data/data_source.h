@@ -38,6 +38,8 @@ class DataSource {
   virtual const DataSource* scored() const { return nullptr; }
   /// Steps in all of them.
   virtual std::uint64_t steps() const = 0;
+  /// Steps of its longest item.
+  virtual int length() const { return 1; }
   /// Checks before the first Fill that this model can learn from it, in trajectories of `length`;
   /// one sentence if not.
   virtual Status PrepareFor(const ModelSpec& model, int length) = 0;
@@ -54,7 +56,10 @@ class DataSource {
   virtual std::vector<DataFile> files() const = 0;
   /// "60,000 samples of x.npy"
   virtual std::string Description() const = 0;
-  /// Sentences for the log on how the files are read.
+  /// What the play in it came to: "250 recorded episodes have a mean return of -612.3"; "": it is
+  /// no play, or no episode ended in it.
+  virtual std::string Returns() const { return ""; }
+  /// Sentences for the log on the files and how they are read.
   virtual std::vector<std::string> Notes() const { return {}; }
 };
 

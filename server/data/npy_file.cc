@@ -172,6 +172,8 @@ Status NpyFile::ReadElement(const std::string& descr) {
     SetElement(SampleElement::kInt32);
   } else if (descr == "<i8" || descr == "=i8") {
     SetElement(SampleElement::kInt64);
+  } else if (descr == "|b1") {
+    SetElement(SampleElement::kBool);
   } else {
     return InvalidArgument(name() + ": holds numbers of type '" + descr.substr(0, 16) +
                            "', expected '<f4' or '<f8' (float32, float64), '|u1' (uint8), "

@@ -3,7 +3,7 @@
 //   "\x93NUMPY" major minor | header length (u16; u32 from version 2) | {'descr': '<f4',
 //   'fortran_order': False, 'shape': (100, 4), } padded with spaces, ending in a newline | numbers
 //
-// Taken are little-endian float32, float64, int32 and int64, and uint8, in C order, with 1 to 8
+// Taken are little-endian float32, float64, int32 and int64, uint8 and bool, in C order, with 1 to 8
 // dimensions, the first of which counts the samples. The header is at most 64 KiB, its numbers are
 // bounded, and the file has exactly the bytes that its shape needs.
 #pragma once

@@ -6,6 +6,7 @@
 #include "server/data/fingerprint.h"
 #include "server/data/record_format.h"
 #include "server/data/recording_files.h"
+#include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -69,6 +70,7 @@ Status RecordingSource::AddSegment(const std::string& path) {
     if (good) {
       records_.push_back({bytes.data() + at, read.bytes});
       steps_ += static_cast<std::uint64_t>(read.view.steps);
+      CountReturns(read.view);
     } else {
       ++skipped_;
     }
@@ -78,6 +80,14 @@ Status RecordingSource::AddSegment(const std::string& path) {
   segments_.push_back({path, bytes.size(), records_.size() - before, FingerprintOf(bytes)});
   files_.push_back(*std::move(file));
   return {};
+}
+
+void RecordingSource::CountReturns(const TrajectoryView& view) {
+  for (const EpisodeRecord& episode : view.episodes) {
+    if (episode.mode != 0) continue;
+    ++episodes_;
+    returns_ += episode.raw_return;
+  }
 }
 
 Status RecordingSource::PrepareFor(const ModelSpec& model, int length) {
@@ -90,16 +100,6 @@ Status RecordingSource::PrepareFor(const ModelSpec& model, int length) {
                            ", expected at least " + std::to_string(length_) +
                            ", the length of the trajectories in " + folder_);
   const TrajectoryLayout layout(model, length);
-  if (model.continuous.squashed != spec_.continuous.squashed)
-    return InvalidArgument(std::string("model.squashed: got ") +
-                           (model.continuous.squashed ? "true" : "false") +
-                           ", but the actions in " + folder_ +
-                           " were recorded by a model for which it was the other; take its value");
-  if (model.continuous.deterministic != spec_.continuous.deterministic)
-    return InvalidArgument(folder_ + ": the actions in it were recorded by a model whose policy " +
-                           (spec_.continuous.deterministic ? "was" : "was not") +
-                           " deterministic, in other units than this model's; give a recording of "
-                           "the same kind of algorithm");
   if (model.previous != spec_.previous)
     return InvalidArgument("model.previous_action and model.previous_reward: got " +
                            FlagsOf(model.previous) + ", but " + folder_ +
@@ -120,6 +120,12 @@ void RecordingSource::CompareUnits(const ActionLayout& learned) {
     return part.scales.empty() ? ActionScale{} : part.scales[static_cast<std::size_t>(i)];
   };
   units_.clear();
+  kinds_.reset();
+  if (learned.settings().squashed != recorded.settings().squashed ||
+      learned.settings().deterministic != recorded.settings().deterministic) {
+    kinds_.emplace(Kinds{ActionHead(recorded), ActionHead(learned)});
+    return;
+  }
   for (std::size_t i = 0; i < learned.parts().size(); ++i) {
     const ActionPart& part = learned.parts()[i];
     for (int j = 0; j < part.count; ++j) {
@@ -135,6 +141,10 @@ void RecordingSource::Convert(TrainingBatch* batch) const {
   const std::size_t first = (batch->trajectories.size() - 1) * batch->length;
   for (int step = 0; step < batch->trajectories.back().steps; ++step) {
     std::int32_t* const row = batch->action.data() + (first + step) * words;
+    if (kinds_) {
+      kinds_->recorded.ToGame(row, row);
+      kinds_->learned.FromGame(row, nullptr, row);
+    }
     for (const Units& units : units_) {
       const double number = units.recorded.ToGame(std::bit_cast<float>(row[units.word]));
       row[units.word] = std::bit_cast<std::int32_t>(units.learned.ToSample(number));
@@ -168,6 +178,17 @@ Status RecordingSource::Fill(std::span<const std::uint64_t> items, TrainingBatch
                        " has changed since it was first read; do not write into a recording");
   }
   return {};
+}
+
+std::string RecordingSource::Returns() const {
+  if (episodes_ == 0) return "";
+  return std::to_string(episodes_) + " recorded episodes have a mean return of " +
+         FormatNumber("%.1f", returns_ / static_cast<double>(episodes_));
+}
+
+std::vector<std::string> RecordingSource::Notes() const {
+  if (episodes_ == 0) return {};
+  return {folder_ + ": its " + Returns()};
 }
 
 std::string RecordingSource::Description() const {

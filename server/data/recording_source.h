@@ -6,12 +6,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "server/data/data_source.h"
 #include "server/data/mapped_file.h"
 #include "shared/core/aligned_floats.h"
+#include "shared/inference/action_head.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
@@ -27,15 +29,19 @@ class RecordingSource : public DataSource {
   std::uint64_t items() const override { return records_.size(); }
   std::uint64_t steps() const override { return steps_; }
   /// Suits any model of the same spaces with a T not shorter. Samples in other units (a box scaled
-  /// for one of the two models alone) are converted. A recurrent state that another model
-  /// recorded means nothing and becomes zeros; rows before the first that were not recorded, too.
+  /// for one of the two models alone) are converted; those of another kind (squashed, or of a
+  /// deterministic policy, for one of the two alone) are what the game got, as the model that learns
+  /// records it. A recurrent state that another model recorded means nothing and becomes zeros; rows
+  /// before the first that were not recorded, too.
   Status PrepareFor(const ModelSpec& model, int length) override;
   std::uint64_t ItemsOf(const TrainingBatch& batch) const override;
   Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override;
   std::vector<DataFile> files() const override { return segments_; }
   std::string Description() const override;
+  std::string Returns() const override;
+  std::vector<std::string> Notes() const override;
 
-  int length() const { return length_; }  ///< T
+  int length() const override { return length_; }  ///< T
   const ModelSpec& spec() const { return spec_; }
   std::uint64_t skipped() const { return skipped_; }  ///< records that were not whole
 
@@ -49,8 +55,13 @@ class RecordingSource : public DataSource {
     int word;
     ActionScale recorded, learned;
   };
+  /// The heads of models whose samples are of two kinds.
+  struct Kinds {
+    ActionHead recorded, learned;
+  };
   explicit RecordingSource(std::string folder) : folder_(std::move(folder)) {}
   Status AddSegment(const std::string& path);
+  void CountReturns(const TrajectoryView& view);
   void CompareUnits(const ActionLayout& learned);
   void Convert(TrainingBatch* batch) const;
 
@@ -62,8 +73,11 @@ class RecordingSource : public DataSource {
   std::vector<DataFile> segments_;  ///< of files_
   std::vector<Record> records_;
   bool same_state_ = true;
-  std::vector<Units> units_;  ///< that differ
-  AlignedFloats zeros_;       ///< a state, and rows before the first
+  std::vector<Units> units_;    ///< that differ, of samples of one kind
+  std::optional<Kinds> kinds_;  ///< nothing: they are of one kind
+  std::uint64_t episodes_ = 0;  ///< that ended in training
+  double returns_ = 0.0;        ///< their sum
+  AlignedFloats zeros_;         ///< a state, and rows before the first
 };
 
 }  // namespace murmurate

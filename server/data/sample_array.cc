@@ -34,6 +34,8 @@ const char* NameOf(SampleElement element) {
       return "int32";
     case SampleElement::kInt64:
       return "int64";
+    case SampleElement::kBool:
+      return "bool";
   }
   return "";
 }
@@ -41,6 +43,7 @@ const char* NameOf(SampleElement element) {
 std::size_t BytesOf(SampleElement element) {
   switch (element) {
     case SampleElement::kUint8:
+    case SampleElement::kBool:
       return 1;
     case SampleElement::kFloat32:
     case SampleElement::kInt32:
@@ -103,7 +106,7 @@ void SampleArray::CopyFloats(const std::byte* sample, void* to) const {
 std::int64_t SampleArray::Integer(const std::byte* sample, std::size_t k) const {
   if (element_ == SampleElement::kInt64) return Load<std::int64_t>(sample + k * 8);
   if (element_ == SampleElement::kInt32) return Load<std::int32_t>(sample + k * 4);
-  MURMURATE_CHECK(element_ == SampleElement::kUint8, "an array of numbers that are no integers");
+  MURMURATE_CHECK(BytesOf(element_) == 1, "an array of numbers that are no integers");
   return std::to_integer<std::int64_t>(sample[k]);
 }
 

@@ -19,7 +19,7 @@
 
 namespace murmurate {
 
-enum class SampleElement : std::uint8_t { kFloat32, kFloat64, kUint8, kInt32, kInt64 };
+enum class SampleElement : std::uint8_t { kFloat32, kFloat64, kUint8, kInt32, kInt64, kBool };
 inline bool IsFloat(SampleElement element) { return element <= SampleElement::kFloat64; }
 /// "float32"
 const char* NameOf(SampleElement element);
@@ -58,7 +58,7 @@ class SampleArray {
   /// Writes the numbers at `sample` (what Sample returned) of a float32 or float64 array as float32
   /// to `to`, which may lie anywhere. One that a float32 does not hold becomes infinite.
   void CopyFloats(const std::byte* sample, void* to) const;
-  /// Number k of the sample at `sample` of an int32, int64 or uint8 array.
+  /// Number k of the sample at `sample` of an int32, int64, uint8 or bool array.
   std::int64_t Integer(const std::byte* sample, std::size_t k) const;
 
  protected:

@@ -2,6 +2,7 @@
 // files of its own.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ class SplitSource : public DataSource {
   std::uint64_t items() const override { return learned_->items(); }
   const DataSource* scored() const override { return scored_.get(); }
   std::uint64_t steps() const override { return learned_->steps(); }
+  int length() const override { return std::max(learned_->length(), scored_->length()); }
   Status PrepareFor(const ModelSpec& model, int length) override;
   std::uint64_t ItemsOf(const TrainingBatch& batch) const override {
     return learned_->ItemsOf(batch);
@@ -33,6 +35,7 @@ class SplitSource : public DataSource {
   }
   std::vector<DataFile> files() const override;  ///< of both
   std::string Description() const override;
+  std::string Returns() const override { return learned_->Returns(); }
   std::vector<std::string> Notes() const override;  ///< of both
 
  private:

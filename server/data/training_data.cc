@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "server/data/array_opener.h"
-#include "server/data/recording_source.h"
+#include "server/data/open_play.h"
 #include "server/data/split_source.h"
 #include "shared/core/check.h"
 
@@ -22,9 +22,8 @@ Opened AsSource(Result<std::unique_ptr<T>> opened) {
   return Opened(*std::move(opened));
 }
 
-Opened OpenFiles(const std::string& recording, const ArrayFiles& arrays) {
-  return recording.empty() ? AsSource(ArraySource::Open(arrays))
-                           : AsSource(RecordingSource::Open(recording));
+Opened OpenFiles(const std::string& recording, const ArrayFiles& arrays, const Spaces* game) {
+  return recording.empty() ? AsSource(ArraySource::Open(arrays)) : OpenPlay(recording, game);
 }
 
 /// The most that a label is learned to be one of: a test set may not hold all of them.
@@ -79,16 +78,16 @@ Status CheckApart(const DataSource& learned, const DataSource& scored) {
 
 }  // namespace
 
-Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings) {
+Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings, const Spaces* game) {
   std::shared_ptr<DataSource> source;
   if (!settings.given()) return source;
-  Opened learned = OpenFiles(settings.recording, settings.arrays);
+  Opened learned = OpenFiles(settings.recording, settings.arrays, game);
   if (!learned.ok()) return learned.status();
   if (!settings.holdout_path.empty()) {
     const std::string& folder = settings.holdout_path;
     auto arrays = ArraysIn(folder, settings.arrays, (*learned)->spaces().action);
     if (!arrays.ok()) return arrays.status();
-    Opened scored = OpenFiles(settings.recording.empty() ? "" : folder, *arrays);
+    Opened scored = OpenFiles(settings.recording.empty() ? "" : folder, *arrays, game);
     if (!scored.ok()) return scored.status();
     MURMURATE_RETURN_IF_ERROR(CheckApart(**learned, **scored));
     auto split = SplitSource::Join(*std::move(learned), *std::move(scored));

@@ -4,6 +4,11 @@
 
 namespace murmurate {
 
+Status ExperienceStore::Demonstrate(const RecordedPlay&) {
+  MURMURATE_CHECK(false, "the store replays");
+  return {};
+}
+
 void OnPolicyStore::Insert(std::unique_ptr<TrainingBatch> batch) {
   MURMURATE_CHECK(batch_ == nullptr, "the last batch was released");
   batch_ = std::move(batch);

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 
+#include "server/experience/recorded_play.h"
 #include "server/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/state.h"
@@ -67,6 +68,11 @@ class ExperienceStore {
   /// Why Next gives no more until the next Insert, as one sentence; "": what is inserted is all that
   /// there is to learn from.
   virtual std::string Waiting() const { return ""; }
+
+  /// Keeps recorded play to learn from beside what is inserted, before the first Insert and after
+  /// Load: it is no play of this run and counts nowhere. Of a store that replays (a broken promise
+  /// of any other). kInvalidArgument, kResource: it does not fit, as one sentence says.
+  virtual Status Demonstrate(const RecordedPlay& play);
 
   /// Saves what a run that goes on needs; each learning thread's store has a section of its own.
   virtual void Save(const StateWriter& /*writer*/) const {}

@@ -121,6 +121,9 @@ struct AlgorithmKind {
   bool replays = false;
   /// Its samples are sequences of steps (ReplaySettings::sequence), and its model must recur.
   bool sequences = false;
+  /// It learns values of recorded actions from files alone, rewards and all, and is scored by
+  /// playing. own_play is false.
+  bool from_recordings = false;
   /// It needs the network that gives a value.
   bool values = true;
   /// Prepare goes forward over every row; where the plan allows, Gradient uses that pass.

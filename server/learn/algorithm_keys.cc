@@ -121,7 +121,15 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
        {"target_noise", In(&S::policy, &ReplayPolicy::target_noise),
         "replays: the same, of the next actions in value targets", Range(0, 10)},
        {"target_noise_clip", In(&S::policy, &ReplayPolicy::target_noise_clip),
-        "replays: where that is cut", Range(0, 10)}});
+        "replays: where that is cut", Range(0, 10)},
+       {"expectile", In(&S::policy, &ReplayPolicy::expectile),
+        "recordings: of the values of recorded actions, that a state's value is; 0.5: the mean, "
+        "nearly 1: the best",
+        Range(kTiny, kBelowOne)},
+       {"inverse_temperature", In(&S::policy, &ReplayPolicy::inverse_temperature),
+        "recordings: recorded actions weigh exp(this x advantage); 0: all alike", Range(0, 1e6)},
+       {"max_advantage_weight", In(&S::policy, &ReplayPolicy::max_advantage_weight),
+        "recordings: the most that one of them weighs", Range(1, 1e9)}});
   return kKeys;
 }
 
@@ -146,7 +154,13 @@ const Keys<AlgorithmSettings>& ReplayKeys() {
        {"importance_exponent", In(&S::replay, &R::importance_exponent),
         "how far weights make up for that; 1: wholly", Range(0, 1)},
        {"persist", In(&S::replay, &R::persist),
-        "it is on disk beside the checkpoints; false: a resumed run fills it anew"}});
+        "it is on disk beside the checkpoints; false: a resumed run fills it anew"},
+       {"demonstrations", In(&S::replay, &R::demonstrations),
+        "begin with this folder of recorded trajectories, or of episodes in arrays",
+        Kind(ValueKind::kPath), Example("\"recordings\"")},
+       {"demonstration_share", In(&S::replay, &R::demonstration_share),
+        "keep them apart, never evict them, and draw this part of each minibatch from them",
+        Example("0.5"), Range(0, 1)}});
   return kKeys;
 }
 

@@ -51,6 +51,10 @@ struct ReplayPolicy {
   std::optional<double> target_entropy = {};
   /// Deviation and bound of what is added to the next action, 1 being half the box.
   double target_noise = 0.2, target_noise_clip = 0.5;
+  // Of a policy that is learned from recorded actions alone (expectile.h):
+  double expectile = 0.7;               ///< tau, of the values of the actions taken
+  double inverse_temperature = 3.0;     ///< beta: actions weigh exp(beta advantage),
+  double max_advantage_weight = 100.0;  ///< and at most this
 };
 
 struct AlgorithmSettings {

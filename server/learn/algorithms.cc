@@ -13,13 +13,14 @@ const AlgorithmKind& DqnKind();     // dqn.cc
 const AlgorithmKind& SacKind();     // sac.cc
 const AlgorithmKind& Td3Kind();     // td3.cc
 const AlgorithmKind& R2d2Kind();    // r2d2.cc
+const AlgorithmKind& IqlKind();     // iql.cc
 const AlgorithmKind& Supervised();  // labels.cc
 const AlgorithmKind& Bc();          // labels.cc
 
 static std::vector<const AlgorithmKind*>& All() {
-  static std::vector<const AlgorithmKind*> all{&Ppo(),     &Impala(),  &A2c(),
-                                               &DqnKind(), &SacKind(), &Td3Kind(),
-                                               &R2d2Kind(), &Supervised(), &Bc()};
+  static std::vector<const AlgorithmKind*> all{&Ppo(),        &Impala(),  &A2c(),      &DqnKind(),
+                                               &SacKind(),    &Td3Kind(), &R2d2Kind(), &IqlKind(),
+                                               &Supervised(), &Bc()};
   return all;
 }
 

@@ -35,6 +35,9 @@ class BatchPlanner : public Planner {
   void Save(const StateWriter& writer) const override { writer.Words("random", random_.Saved()); }
   Status Load(const StateReader& reader) override;
 
+ protected:
+  BatchPlan& planned() { return plan_; }
+
  private:
   void OrderRows(const TrainingBatch& batch);
   void AddPass(std::vector<std::int32_t>& all);

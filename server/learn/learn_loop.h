@@ -70,6 +70,8 @@ class LearnLoop {
   void SealStore(int loop, SavedState* state) const;
   void StoreWritten(int loop, const SavedState& state) const;
   ExperienceStore& store() { return *store_; }
+  /// After LoadStore: ExperienceStore::Demonstrate.
+  Status Demonstrate(const RecordedPlay& play) { return store_->Demonstrate(play); }
 
   /// Posts the learner's rates from the next batch on; any thread.
   void PostRates(const Rates& rates);

@@ -92,20 +92,25 @@ ActSettings ActByEpsilon(const AlgorithmSettings& settings, std::uint64_t learne
           .ladder_alpha = static_cast<float>(settings.policy.ladder_alpha)};
 }
 
+std::vector<AlgorithmMetric> ValueMetrics() {
+  using A = ReplayAlgorithm;
+  return {{&LearnReport::value_loss, A::kLoss, A::kSteps},
+          {&LearnReport::policy_loss, A::kPolicyLoss, A::kPolicySteps},
+          {&kQValue, A::kValue, A::kSteps},
+          {&kTdError, A::kDistance, A::kSteps}};
+}
+
 AlgorithmKind ReplayKind(std::string name, std::vector<std::string> refused) {
   for (const char* key :
        {"lambda", "value_weight", "clip", "dual_clip", "entropy", "target_kl", "adaptive_kl",
-        "staleness", "max_staleness", "normalize_advantage", "minibatch", "epochs", "burn_in"})
+        "staleness", "max_staleness", "normalize_advantage", "minibatch", "epochs", "burn_in",
+        "expectile", "inverse_temperature", "max_advantage_weight"})
     refused.push_back(key);
-  using A = ReplayAlgorithm;
   AlgorithmKind kind{
       .name = std::move(name),
       .replays = true,
       .prepares = false,
-      .metrics = {{&LearnReport::value_loss, A::kLoss, A::kSteps},
-                  {&LearnReport::policy_loss, A::kPolicyLoss, A::kPolicySteps},
-                  {&kQValue, A::kValue, A::kSteps},
-                  {&kTdError, A::kDistance, A::kSteps}},
+      .metrics = ValueMetrics(),
       .make_store = MakeWindowStore,
       .store_bytes = [](const AlgorithmSettings& settings, const TrajectoryLayout& layout) {
         return ReplayStore::BytesFor(OfWindows(settings), layout);

@@ -31,6 +31,8 @@ class ReplayAlgorithm : public Algorithm {
     kPolicyLoss,
     kEntropy,
     kTemperature,
+    kStateLoss,        ///< of the values of states, summed over steps
+    kAdvantageWeight,  ///< of the actions taken, summed over steps
   };
 
   void Prepare(std::span<const float> parameters, const TrainingBatch& batch,
@@ -68,6 +70,8 @@ class ReplayAlgorithm : public Algorithm {
   AlgorithmSums sums_{};
 };
 
+/// Those of values, and of a policy where it has updates.
+std::vector<AlgorithmMetric> ValueMetrics();
 /// What all of them are: their planner, their store, the metrics of values (and of a policy, where
 /// it has updates), and the keys of [algorithm] that mean nothing to any of them, or are among
 /// `refused`.

@@ -31,7 +31,7 @@ void Priorities::Restore(std::size_t place, float own) {
 
 /// N and the sum of all P are the same for all weights: (N P)^-beta over the largest of them is
 /// (least P / P)^beta.
-void Priorities::Draw(Random* random, std::span<std::size_t> places, std::span<float> weights) {
+double Priorities::Draw(Random* random, std::span<std::size_t> places, std::span<float> weights) {
   const double part = drawn_.total() / static_cast<double>(places.size());
   masses_.resize(places.size());
   for (std::size_t i = 0; i < places.size(); ++i)
@@ -40,6 +40,7 @@ void Priorities::Draw(Random* random, std::span<std::size_t> places, std::span<f
   for (std::size_t i = 0; i < places.size(); ++i) weights[i] = drawn_.Get(places[i]);
   const float least = *std::ranges::min_element(weights);
   for (float& weight : weights) weight = std::pow(least / weight, importance_);
+  return double{least} / drawn_.total();
 }
 
 }  // namespace murmurate

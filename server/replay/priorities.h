@@ -30,8 +30,9 @@ class Priorities {
   void Evict(std::size_t place, std::size_t count) { drawn_.Fill(place, count, 0.0f); }
 
   /// Draws a place in each of places.size() equal parts of the sum of all P, in order, and the
-  /// weights (N P)^-beta over the largest of these. A row can be drawn.
-  void Draw(Random* random, std::span<std::size_t> places, std::span<float> weights);
+  /// weights (N P)^-beta over the largest of these. A row can be drawn. The least chance among the
+  /// places: P over the sum of all.
+  double Draw(Random* random, std::span<std::size_t> places, std::span<float> weights);
 
   /// P of the row of each place, to be given to Restore; of a place that Begin was not called of it
   /// means nothing.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "murmurate/status.h"
 #include "shared/trajectory/trajectory.h"
@@ -40,9 +41,17 @@ struct ReplaySettings {
   double priority_floor = 1e-6;
   /// It is kept on disk beside the checkpoints of a run that writes some.
   bool persist = true;
+  /// Recorded play that the replay begins with (server/data/open_play.h); "": none.
+  std::string demonstrations = {};
+  /// The part of each minibatch that is drawn from that recorded play alone, which then is kept
+  /// apart and never evicted (RLPD, Ball et al. 2023, arXiv 2302.02948: 0.5). 0: it lies in the
+  /// replay, and is evicted as the oldest of what lies there.
+  double demonstration_share = 0;
 
   bool prioritized() const { return priority_exponent > 0; }
   int steps_of_sample() const { return sequence > 0 ? sequence : window; }
+  /// Samples of each minibatch that are demonstrations: the share, rounded.
+  int demonstrated() const { return static_cast<int>(demonstration_share * minibatch + 0.5); }
 };
 
 /// Whether a replay of trajectories of `layout` can be made: the sentence names what is wrong.

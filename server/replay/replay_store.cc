@@ -49,6 +49,7 @@ Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& set
 ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup)
     : settings_(settings),
       layout_(setup.layout),
+      seed_(setup.seed),
       block_(KeptSteps::BytesFor(settings, setup.layout)),
       kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes())),
       copy_(SampleForm(settings), setup.layout, &kept_.rows()),
@@ -109,12 +110,26 @@ void ReplayStore::Draw(int updates) {
   const auto minibatch = static_cast<std::size_t>(settings_.minibatch);
   samples_.Clear();
   sampled_rows_.resize(minibatch * static_cast<std::size_t>(updates));
-  for (auto rows = std::span(sampled_rows_); !rows.empty(); rows = rows.subspan(minibatch)) {
-    kept_.sampler().Draw(rows.first(minibatch), weights_);
-    for (std::size_t i = 0; i < minibatch; ++i) copy_.Add(rows[i], weights_[i], &samples_);
-  }
+  for (auto rows = std::span(sampled_rows_); !rows.empty(); rows = rows.subspan(minibatch))
+    DrawMinibatch(rows.first(minibatch));
   samples_.samples = TrainingBatch::Samples::kReplayed;
   samples_.learned = true;
+}
+
+/// The importance weights of both parts are over the largest of the minibatch.
+void ReplayStore::DrawMinibatch(std::span<std::uint64_t> rows) {
+  const std::size_t own = rows.size() - (demonstrations_ ? demonstrations_->samples() : 0);
+  const std::span weights(weights_);
+  const double largest = kept_.sampler().Draw(rows.first(own), weights.first(own));
+  if (demonstrations_) {
+    const double other = demonstrations_->Draw(rows.subspan(own), weights.subspan(own));
+    const double most = std::max(largest, other);
+    for (float& weight : weights.first(own)) weight *= static_cast<float>(largest / most);
+    for (float& weight : weights.subspan(own)) weight *= static_cast<float>(other / most);
+  }
+  for (std::size_t i = 0; i < own; ++i) copy_.Add(rows[i], weights_[i], &samples_);
+  for (std::size_t i = own; i < rows.size(); ++i)
+    demonstrations_->Add(rows[i], weights_[i], &samples_);
 }
 
 void ReplayStore::Learned(const LearnedBatch& result) {
@@ -179,7 +194,37 @@ void ReplayStore::LearnedSamples(const LearnedBatch& result) {
   if (result.row_answers.empty()) return;
   MURMURATE_CHECK(result.row_answers.size() == sampled_rows_.size(), "an error for each slot");
   for (std::size_t slot = 0; slot < sampled_rows_.size(); ++slot)
-    kept_.sampler().SetError(sampled_rows_[slot], result.row_answers[slot]);
+    SetSampleError(slot, result.row_answers[slot]);
+}
+
+void ReplayStore::SetSampleError(std::size_t slot, float error) {
+  const auto minibatch = static_cast<std::size_t>(settings_.minibatch);
+  const std::size_t own = minibatch - (demonstrations_ ? demonstrations_->samples() : 0);
+  if (slot % minibatch < own)
+    kept_.sampler().SetError(sampled_rows_[slot], error);
+  else
+    demonstrations_->SetError(sampled_rows_[slot], error);
+}
+
+Status ReplayStore::Demonstrate(const RecordedPlay& play) {
+  if (settings_.demonstration_share <= 0.0) return FillWith(play);
+  auto demonstrations = Demonstrations::Make(settings_, layout_, seed_, play);
+  if (!demonstrations.ok()) return demonstrations.status();
+  demonstrations_ = std::move(*demonstrations);
+  return {};
+}
+
+/// A replay that was loaded from a disk has what is left of them.
+Status ReplayStore::FillWith(const RecordedPlay& play) {
+  if (size() > 0) return {};
+  if (play.steps() > settings_.capacity)
+    return InvalidArgument("the replay begins with " + WithCommas(play.steps()) +
+                           " recorded steps and keeps " + WithCommas(settings_.capacity) +
+                           "; raise its capacity, or give fewer");
+  MURMURATE_RETURN_IF_ERROR(
+      play.Visit([this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), copy_);
+  return {};
 }
 
 std::unique_ptr<TrainingBatch> ReplayStore::Release() {

@@ -24,6 +24,12 @@
 // and the stored state of each of its chunks (window_copy.h); the caller's one |TD| a slot is then
 // eta max + (1 - eta) mean over it (R2D2).
 //
+// Recorded play (Demonstrate) is there before anything is inserted: it counts nowhere, and has the
+// first priority of all steps, 1. Where the settings have a demonstration_share, it is kept apart
+// and never evicted, and so many samples of each minibatch, its last, are drawn from it
+// (demonstrations.h). Else it lies in the replay, as the oldest that is there. A run that goes on
+// is given it again.
+//
 // All steps lie in one piece of memory that is taken when the store is made; beside it are one
 // batch of samples, one trajectory for the disk, and some 50 bytes for each agent of which there
 // are steps.
@@ -50,6 +56,7 @@
 #include <vector>
 
 #include "server/experience/experience_store.h"
+#include "server/replay/demonstrations.h"
 #include "server/replay/kept_steps.h"
 #include "server/replay/mapped_block.h"
 #include "server/replay/rate_limiter.h"
@@ -77,6 +84,7 @@ class ReplayStore : public ExperienceStore {
   TrainingBatch* Next() override;
   void Learned(const LearnedBatch& result) override;
   std::unique_ptr<TrainingBatch> Release() override;
+  Status Demonstrate(const RecordedPlay& play) override;
   StoreCounts counts() const override { return counts_; }
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;
@@ -102,15 +110,20 @@ class ReplayStore : public ExperienceStore {
   std::uint64_t KeepTrajectory(const TrajectoryView& view);
   void SetFirstErrors(const TrainingBatch& batch, std::span<const float> errors);
   void Draw(int updates);
+  void DrawMinibatch(std::span<std::uint64_t> rows);
+  void SetSampleError(std::size_t slot, float error);
+  Status FillWith(const RecordedPlay& play);
   Status LoadSteps(const StateReader& reader);
 
   const ReplaySettings settings_;
   const TrajectoryLayout layout_;
+  const std::uint64_t seed_;
   MappedBlock block_;
   KeptSteps kept_;
   WindowCopy copy_;
   RateLimiter limiter_;
-  std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none
+  std::unique_ptr<ReplayOnDisk> disk_;              ///< null: there is none
+  std::unique_ptr<Demonstrations> demonstrations_;  ///< null: none are kept apart
   TrainingBatch samples_;
   std::vector<std::uint64_t> sampled_rows_;   ///< of the slots of samples_
   std::vector<float> weights_;                ///< of a minibatch

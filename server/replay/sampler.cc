@@ -1,6 +1,7 @@
 #include "server/replay/sampler.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "shared/core/check.h"
 
@@ -15,7 +16,11 @@ constexpr int kDraws = 100;
 
 Sampler::Sampler(const ReplaySettings& settings, std::uint64_t seed, const ReplayRows* rows,
                  const ClosedWindows* windows, BlockCursor& block)
-    : sequences_(settings.sequence > 0), random_(seed), rows_(rows), windows_(windows) {
+    : sequences_(settings.sequence > 0),
+      importance_(settings.importance_exponent),
+      random_(seed),
+      rows_(rows),
+      windows_(windows) {
   if (!settings.prioritized()) return;
   priorities_.emplace(settings, block);
   places_.resize(static_cast<std::size_t>(settings.minibatch));
@@ -43,17 +48,18 @@ void Sampler::SetError(std::uint64_t row, float error) {
   if (priorities_ && rows_->Keeps(row)) priorities_->Set(rows_->ring().Place(row), error);
 }
 
-void Sampler::Draw(std::span<std::uint64_t> rows, std::span<float> weights) {
+double Sampler::Draw(std::span<std::uint64_t> rows, std::span<float> weights) {
   MURMURATE_CHECK(windows_->closed() > 0, "a row can be sampled");
   if (!priorities_) {
     std::ranges::generate(rows, [this] { return DrawEven(); });
     std::ranges::fill(weights, 1.0f);
-    return;
+    return 1.0;
   }
   const std::span places = std::span(places_).first(rows.size());
-  priorities_->Draw(&random_, places, weights);
+  const double least = priorities_->Draw(&random_, places, weights);
   std::ranges::transform(places, rows.begin(),
                          [this](std::size_t place) { return rows_->RowAt(place); });
+  return std::pow(static_cast<double>(windows_->closed()) * least, -importance_);
 }
 
 /// A row; of sequences, the first of a chunk.

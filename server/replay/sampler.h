@@ -28,8 +28,9 @@ class Sampler {
   void SetError(std::uint64_t row, float error);
 
   /// Draws the rows of one minibatch, with repetition; a row is closed. Their weights: 1 where all
-  /// have the same chance.
-  void Draw(std::span<std::uint64_t> rows, std::span<float> weights);
+  /// have the same chance. What the weights were divided by: the largest (N P)^-beta, N being the
+  /// closed rows and P a row's chance.
+  double Draw(std::span<std::uint64_t> rows, std::span<float> weights);
 
   /// What decides the next draws from given rows.
   void Save(const StateWriter& writer) const;
@@ -43,6 +44,7 @@ class Sampler {
   std::uint64_t DrawAny();
 
   const bool sequences_;
+  const double importance_;
   Random random_;
   const ReplayRows* const rows_;
   const ClosedWindows* const windows_;

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -254,12 +255,13 @@ TEST(RecordingTest, RefusesInWords) {
 }
 
 /// Of one trajectory of two steps whose one number was recorded as `samples`.
-std::vector<float> LearnedSamples(bool recorded_scaled, bool learned_scaled,
+std::vector<float> LearnedSamples(const ContinuousSettings& recorded_as,
+                                  const ContinuousSettings& learned_as,
                                   const std::vector<float>& samples) {
-  const auto spec = [](bool scaled) {
+  const auto spec = [](const ContinuousSettings& continuous) {
     return PolicyAndValue{.spaces = {Box({2}), Box({1}, 0, 100)},
                           .trunk = {{4, Activation::kTanh}},
-                          .continuous = {.scaled = scaled}};
+                          .continuous = continuous};
   };
   const TemporaryFolder folder;
   SampleTrajectory trajectory(static_cast<int>(samples.size()), 0);
@@ -267,13 +269,13 @@ std::vector<float> LearnedSamples(bool recorded_scaled, bool learned_scaled,
     trajectory.action[i] = std::bit_cast<std::int32_t>(samples[i]);
   {
     auto writer = SegmentWriter::Open({folder.path(), kPlenty}, "default",
-                                      SegmentHeader(spec(recorded_scaled), 4));
-    const TrajectoryLayout layout(spec(recorded_scaled), 4);
+                                      SegmentHeader(spec(recorded_as), 4));
+    const TrajectoryLayout layout(spec(recorded_as), 4);
     EXPECT_TRUE(writer->Append(RecordOf(trajectory.View(), layout)).ok());
   }
   const auto source = RecordingSource::Open(folder.path());
-  EXPECT_TRUE((*source)->PrepareFor(spec(learned_scaled), 4).ok());
-  TrainingBatch batch(TrajectoryLayout(spec(learned_scaled), 4), 2);
+  EXPECT_TRUE((*source)->PrepareFor(spec(learned_as), 4).ok());
+  TrainingBatch batch(TrajectoryLayout(spec(learned_as), 4), 2);
   const std::uint64_t twice[] = {0, 0};
   EXPECT_TRUE((*source)->Fill(twice, &batch).ok());
   std::vector<float> learned;
@@ -284,10 +286,30 @@ std::vector<float> LearnedSamples(bool recorded_scaled, bool learned_scaled,
 
 // A box of 0 to 100: its middle is 50, half of its width 50.
 TEST(RecordingTest, SamplesAreLearnedInTheModelsUnitsWhicheverTheyWereRecordedIn) {
-  EXPECT_EQ(LearnedSamples(false, true, {50, 100, 25}), (std::vector<float>{0, 1, -0.5f}));
-  EXPECT_EQ(LearnedSamples(true, false, {0, 1, -0.5f}), (std::vector<float>{50, 100, 25}));
-  EXPECT_EQ(LearnedSamples(true, true, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
-  EXPECT_EQ(LearnedSamples(false, false, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
+  const ContinuousSettings plain, scaled{.scaled = true};
+  EXPECT_EQ(LearnedSamples(plain, scaled, {50, 100, 25}), (std::vector<float>{0, 1, -0.5f}));
+  EXPECT_EQ(LearnedSamples(scaled, plain, {0, 1, -0.5f}), (std::vector<float>{50, 100, 25}));
+  EXPECT_EQ(LearnedSamples(scaled, scaled, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
+  EXPECT_EQ(LearnedSamples(plain, plain, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
+}
+
+// Samples of another kind are what the game got.
+TEST(RecordingTest, ActionsOfOtherAlgorithmsAreLearnedAsThisOneRecordsThem) {
+  const ContinuousSettings scaled{.scaled = true}, squashed{.squashed = true},
+      deterministic{.squashed = true, .deterministic = true};
+  const float u = 0.7f, a = std::tanh(u);
+  const auto near = [](const std::vector<float>& numbers) {
+    return testing::Pointwise(testing::FloatNear(2e-6f), numbers);
+  };
+  EXPECT_THAT(LearnedSamples(squashed, scaled, {0, u, -u}), near({0, a, -a}));
+  EXPECT_THAT(LearnedSamples(scaled, squashed, {0, a, -a}), near({0, u, -u}));
+  EXPECT_THAT(LearnedSamples(squashed, deterministic, {0, u, -u}), near({0, a, -a}));
+  EXPECT_THAT(LearnedSamples(deterministic, squashed, {0, a, -a}), near({0, u, -u}));
+  EXPECT_THAT(LearnedSamples(scaled, deterministic, {0.3f, 7}), near({0.3f, 1}))
+      << "the game got the end of its box";
+  EXPECT_EQ(LearnedSamples(squashed, squashed, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
+  const float end = LearnedSamples(scaled, squashed, {7})[0];
+  EXPECT_TRUE(std::isfinite(end) && std::tanh(end) > 0.99999f) << end;
 }
 
 TEST(RecordingTest, AModelReadsThePreviousStepWhereTheOneThatPlayedDid) {
