@@ -63,16 +63,6 @@ constexpr bool IsFull(int rows, int columns) {
   return rows == kTileRows && columns == kTileVectors * kLanes;
 }
 
-inline Vector FinishInTile(const GemmCall& call, int row, int column, Vector x) {
-  if (call.epilogue == Epilogue::kNone) return x;
-  if (call.epilogue == Epilogue::kTanh) return Tanh(x);
-  if (call.epilogue == Epilogue::kRelu) return Max(x, Splat(0.0f));
-  const bool tanh = call.epilogue == Epilogue::kTanhGradient;
-  if (!tanh && call.epilogue != Epilogue::kReluGradient) return x;
-  const Vector y = Load(call.output + row * call.output_row_stride + column);
-  return tanh ? Apply<Epilogue::kTanhGradient>(x, y) : Apply<Epilogue::kReluGradient>(x, y);
-}
-
 inline bool FinishedInTile(Epilogue epilogue) {
   return epilogue == Epilogue::kTanh || epilogue == Epilogue::kTanhGradient ||
          epilogue == Epilogue::kRelu || epilogue == Epilogue::kReluGradient;
@@ -101,9 +91,9 @@ template <bool kPart, int kRows, int kVectors>
   }
 }
 
-template <bool kPart, int kRows, int kVectors>
-[[gnu::always_inline]] inline void StoreTile(const GemmCall& call, int row, int column, Mask part,
-                                             Vector (&sum)[kRows][kVectors]) {
+template <Epilogue kKind, bool kPart, int kRows, int kVectors>
+[[gnu::always_inline]] inline void StoreAs(const GemmCall& call, int row, int column, Mask part,
+                                           Vector (&sum)[kRows][kVectors]) {
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     float* const c = call.c + (row + r) * call.c_row_stride + column;
@@ -113,14 +103,37 @@ template <bool kPart, int kRows, int kVectors>
       Vector x = sum[r][v];
       if (call.bias) x = x + LoadColumns<kPart>(call.bias + column + v * kLanes, last, part);
       if (call.accumulate) x = x + LoadColumns<kPart>(c + v * kLanes, last, part);
-      if constexpr (!kPart && IsFull(kRows, kVectors * kLanes))
-        x = FinishInTile(call, row + r, column + v * kLanes, x);
+      if constexpr (IsGradient(kKind))
+        x = Apply<kKind>(
+            x, Load(call.output + (row + r) * call.output_row_stride + column + v * kLanes));
+      else if constexpr (kKind != Epilogue::kNone)
+        x = Apply<kKind>(x, Splat(0.0f));
       if (kPart && last)
         StorePart(c + v * kLanes, part, x);
       else
         Store(c + v * kLanes, x);
     }
   }
+}
+
+template <bool kPart, int kRows, int kVectors>
+[[gnu::always_inline]] inline void StoreTile(const GemmCall& call, int row, int column, Mask part,
+                                             Vector (&sum)[kRows][kVectors]) {
+  if constexpr (!kPart && IsFull(kRows, kVectors * kLanes)) {
+    switch (call.epilogue) {
+      case Epilogue::kTanh:
+        return StoreAs<Epilogue::kTanh, false>(call, row, column, part, sum);
+      case Epilogue::kRelu:
+        return StoreAs<Epilogue::kRelu, false>(call, row, column, part, sum);
+      case Epilogue::kTanhGradient:
+        return StoreAs<Epilogue::kTanhGradient, false>(call, row, column, part, sum);
+      case Epilogue::kReluGradient:
+        return StoreAs<Epilogue::kReluGradient, false>(call, row, column, part, sum);
+      default:
+        break;  // by FinishTile
+    }
+  }
+  StoreAs<Epilogue::kNone, kPart>(call, row, column, part, sum);
 }
 
 /// kRows x kVectors sums in registers over the whole depth; kSplit > 1 takes several steps of the
