@@ -31,28 +31,28 @@ ReplayPasses::ReplayPasses(const ModelSpec& spec, const AlgorithmSettings& setti
       history_(frames_ + 2) {
   const auto rows = static_cast<std::size_t>(rows_),
              all = static_cast<std::size_t>(most_) * 2 * rows;
-  head_at_ = PlanList(sizeof(ReplayHead));
-  row_at_ = PlanList(2 * rows * sizeof(std::int32_t));
-  source_at_ = PlanList(2 * rows * sizeof(std::int32_t));
-  action_at_ = PlanList(rows * words_ * sizeof(std::int32_t));
-  mask_at_ = PlanList(rows * mask_bytes_);
-  reward_at_ = PlanList(rows * sizeof(float));
-  discount_at_ = PlanList(rows * sizeof(float));
-  weight_at_ = PlanList(rows * sizeof(float));
+  at_.head_at = PlanList(sizeof(ReplayHead));
+  at_.rows.row_at = PlanList(2 * rows * sizeof(std::int32_t));
+  at_.rows.source_at = PlanList(2 * rows * sizeof(std::int32_t));
+  at_.action_at = PlanList(rows * words_ * sizeof(std::int32_t));
+  at_.mask_at = PlanList(rows * mask_bytes_);
+  at_.reward_at = PlanList(rows * sizeof(float));
+  at_.discount_at = PlanList(rows * sizeof(float));
+  at_.weight_at = PlanList(rows * sizeof(float));
   noise_at_ = PlanList(2 * rows * static_cast<std::size_t>(noise) * sizeof(float));
-  pass_bytes_ = (pass_bytes_ + kBorder - 1) / kBorder * kBorder;
+  at_.rows.pass_bytes = (at_.rows.pass_bytes + kBorder - 1) / kBorder * kBorder;
   const auto plan = [&](std::size_t bytes) {
     return memory->Plan<std::byte>(MemoryPurpose::kBatches, bytes);
   };
-  lists_ = plan(static_cast<std::size_t>(most_) * pass_bytes_);
+  lists_ = plan(static_cast<std::size_t>(most_) * at_.rows.pass_bytes);
   observation_ = plan(all * row_bytes_);
   frames0_ = plan(all * frames_ * row_bytes_);
   flags_ = memory->Plan<std::uint8_t>(MemoryPurpose::kBatches, all);
 }
 
 std::size_t ReplayPasses::PlanList(std::size_t bytes) {
-  const std::size_t at = pass_bytes_;
-  pass_bytes_ += (bytes + 15) / 16 * 16;
+  const std::size_t at = at_.rows.pass_bytes;
+  at_.rows.pass_bytes += (bytes + 15) / 16 * 16;
   return at;
 }
 
@@ -69,8 +69,8 @@ void ReplayPasses::Lay(int pass, const TrainingBatch& batch, std::span<const std
                        float target_part) {
   MURMURATE_CHECK(!rows.empty() && rows.size() <= static_cast<std::size_t>(steps_) && pass < most_,
                   "the steps of a pass");
-  std::memset(HostList<std::byte>(pass, 0), 0, pass_bytes_);
-  *HostList<ReplayHead>(pass, head_at_) = {static_cast<std::int32_t>(rows.size()), target_part};
+  std::memset(HostList<std::byte>(pass, 0), 0, at_.rows.pass_bytes);
+  *HostList<ReplayHead>(pass, at_.head_at) = {static_cast<std::int32_t>(rows.size()), target_part};
   for (int place = 0; place < rows_; ++place) {
     if (place < static_cast<int>(rows.size())) {
       LayStep(pass, place, batch, rows[static_cast<std::size_t>(place)]);
@@ -87,18 +87,18 @@ void ReplayPasses::LayStep(int pass, int place, const TrainingBatch& batch, std:
   LayRow(pass, rows_ + place, batch, found.end);
   const auto at = static_cast<std::size_t>(row), to = static_cast<std::size_t>(place);
   std::copy_n(batch.action.data() + at * words_, words_,
-              HostList<std::int32_t>(pass, action_at_) + to * words_);
+              HostList<std::int32_t>(pass, at_.action_at) + to * words_);
   LayMask(pass, place, batch, found.end);
-  HostList<float>(pass, reward_at_)[to] = static_cast<float>(found.reward);
-  HostList<float>(pass, discount_at_)[to] = found.discount;
-  HostList<float>(pass, weight_at_)[to] = batch.weight[at];
+  HostList<float>(pass, at_.reward_at)[to] = static_cast<float>(found.reward);
+  HostList<float>(pass, at_.discount_at)[to] = found.discount;
+  HostList<float>(pass, at_.weight_at)[to] = batch.weight[at];
 }
 
 /// Only a row of the batch has a mask.
 void ReplayPasses::LayMask(int pass, int place, const TrainingBatch& batch,
                            const SeenRow& end) const {
   std::uint8_t* const to =
-      HostList<std::uint8_t>(pass, mask_at_) + static_cast<std::size_t>(place) * mask_bytes_;
+      HostList<std::uint8_t>(pass, at_.mask_at) + static_cast<std::size_t>(place) * mask_bytes_;
   if (batch.masked && end.row != SeenRow::kPadding && end.successor == nullptr)
     std::copy_n(&batch.mask[static_cast<std::size_t>(end.row) * mask_bytes_], mask_bytes_, to);
   else
@@ -108,9 +108,10 @@ void ReplayPasses::LayMask(int pass, int place, const TrainingBatch& batch,
 /// A row that the networks see, with the frames of before it, the oldest first.
 void ReplayPasses::LayRow(int pass, int place, const TrainingBatch& batch, const SeenRow& seen) {
   const std::size_t to = RowOf(pass, place);
-  HostList<std::int32_t>(pass, row_at_)[place] = static_cast<std::int32_t>(to);
+  HostList<std::int32_t>(pass, at_.rows.row_at)[place] = static_cast<std::int32_t>(to);
   const bool padding = seen.row == SeenRow::kPadding;
-  HostList<std::int32_t>(pass, source_at_)[place] = padding ? PassLists::kPadding : PassLists::kOwn;
+  HostList<std::int32_t>(pass, at_.rows.source_at)[place] =
+      padding ? PassLists::kPadding : PassLists::kOwn;
   if (padding) return;
   const std::span<const std::byte*> rows(history_);
   rows[0] = seen.successor;
@@ -132,7 +133,7 @@ void ReplayPasses::EnqueueUp(int passes) const {
   const auto count = static_cast<std::size_t>(passes);
   const std::size_t rows = count * 2 * static_cast<std::size_t>(rows_);
   const std::byte* from = pinned_->data();
-  device_->CopyIn(Stream::kMain, lists_.data(), from, count * pass_bytes_);
+  device_->CopyIn(Stream::kMain, lists_.data(), from, count * at_.rows.pass_bytes);
   from += lists_.size();
   device_->CopyIn(Stream::kMain, observation_.data(), from, rows * row_bytes_);
   from += observation_.size();
@@ -141,19 +142,9 @@ void ReplayPasses::EnqueueUp(int passes) const {
 }
 
 ReplayLists ReplayPasses::lists() const {
-  return {.rows = {.lists = lists_.data(),
-                   .pass_bytes = pass_bytes_,
-                   .row_at = row_at_,
-                   .source_at = source_at_,
-                   .weight_at = 0,
-                   .first_at = 0,
-                   .state_at = 0},
-          .head_at = head_at_,
-          .action_at = action_at_,
-          .mask_at = mask_at_,
-          .reward_at = reward_at_,
-          .discount_at = discount_at_,
-          .weight_at = weight_at_};
+  ReplayLists lists = at_;
+  lists.rows.lists = lists_.data();
+  return lists;
 }
 
 BatchObservations ReplayPasses::observations() const {

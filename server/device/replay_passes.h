@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "server/compute/device/calls/replay.h"
 #include "server/compute/device/device.h"
@@ -54,8 +55,8 @@ class ReplayPasses {
  private:
   template <typename T>
   T* HostList(int pass, std::size_t at) const {
-    return reinterpret_cast<T*>(pinned_->data() + static_cast<std::size_t>(pass) * pass_bytes_ +
-                                at);
+    return reinterpret_cast<T*>(pinned_->data() +
+                                static_cast<std::size_t>(pass) * at_.rows.pass_bytes + at);
   }
   std::size_t PlanList(std::size_t bytes);
   void LayRow(int pass, int place, const TrainingBatch& batch, const SeenRow& seen);
@@ -68,9 +69,8 @@ class ReplayPasses {
   const int most_, steps_, rows_, n_step_;
   const double gamma_;
   const std::size_t words_, mask_bytes_, row_bytes_, frames_;
-  std::size_t pass_bytes_ = 0;
-  std::size_t head_at_, row_at_, source_at_, action_at_, mask_at_, reward_at_, discount_at_,
-      weight_at_, noise_at_;
+  ReplayLists at_ = {};  ///< offsets alone
+  std::size_t noise_at_;
   std::vector<const std::byte*> history_;
   DeviceArray<std::byte> lists_, observation_, frames0_;
   DeviceArray<std::uint8_t> flags_;  ///< zeros: every row is an episode of its own
