@@ -251,8 +251,8 @@ TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
   EXPECT_EQ(
       Complaint("[algorithm]\nname = \"pop\"\n"),
       "c.toml:2: algorithm.name: got \"pop\" (a string), expected \"ppo\" or \"impala\" or "
-      "\"a2c\" or \"dqn\" or \"sac\" or \"td3\" or \"r2d2\" or \"supervised\" or \"bc\"; write for "
-      "example name = \"impala\"");
+      "\"a2c\" or \"dqn\" or \"sac\" or \"td3\" or \"r2d2\" or \"iql\" or \"supervised\" or "
+      "\"bc\"; write for example name = \"impala\"");
   EXPECT_TRUE(Load("[algorithm]\nstaleness = \"block\"\n").ok());
   EXPECT_TRUE(Load("[algorithm]\nclip = 0.1\n[model.npc.algorithm]\nname = \"a2c\"\n").ok());
 }

@@ -105,6 +105,50 @@ TEST(ConfigReplayTest, SequencesThatCannotBeAreRefused) {
   EXPECT_THAT(numbers.status().message(), HasSubstr("r2d2 learns a value for each choice"));
 }
 
+TEST(ConfigReplayTest, DemonstrationsAreAFolderAndAPartOfAMinibatch) {
+  const std::string sac = "[algorithm]\nname = \"sac\"\n[replay]\n";
+  const auto model = Model(sac + "demonstrations = \"/play\"\ndemonstration_share = 0.25\n");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->algorithm.replay.demonstrations, "/play");
+  EXPECT_EQ(model->algorithm.replay.demonstrated(), 64);
+  EXPECT_TRUE(Model(sac + "demonstrations = \"/play\"\n").ok()) << "they only fill it";
+  EXPECT_THAT(Complaint(sac + "demonstration_share = 0.5\n"),
+              HasSubstr("c.toml:4: replay.demonstration_share: is a part of demonstrations, and "
+                        "none are named"));
+  for (const char* share : {"0.001", "0.999", "1"})
+    EXPECT_THAT(Complaint(sac + "demonstrations = \"/play\"\ndemonstration_share = " + share),
+                HasSubstr("expected a part of 256 samples that leaves at least one of them"));
+  EXPECT_THAT(Complaint("[replay]\ndemonstrations = \"/play\"\n"),
+              HasSubstr("ppo learns from no replay"));
+}
+
+TEST(ConfigReplayTest, WhatLearnsFromRecordingsAloneNeedsThem) {
+  const std::string iql = "[algorithm]\nname = \"iql\"\n";
+  const std::string data = "[data]\npath = \"/play\"\n";
+  const auto model = Model(iql + "expectile = 0.9\n" + data);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->algorithm.policy.expectile, 0.9);
+  EXPECT_EQ(model->algorithm.n_step, 1);
+  EXPECT_EQ(model->algorithm.target_part, 0.005);
+  EXPECT_EQ(model->algorithm.target_every, 1);
+  EXPECT_EQ(model->spec.networks.size(), 6u);
+  const auto config = Load(iql + data);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(Load(ResolvedToml(*config)).ok());
+  EXPECT_THAT(Complaint(iql), HasSubstr("algorithm.name: is given without a recording"));
+  EXPECT_THAT(Complaint(iql + data + "holdout = 0.1\n"), HasSubstr("holds out labels"));
+  EXPECT_THAT(Complaint(iql + "epsilon = 0.2\n" + data), HasSubstr("expected no such line"));
+  EXPECT_THAT(Complaint(iql + data + "[replay]\ncapacity = 5\n"),
+              HasSubstr("iql learns from no replay"));
+  EXPECT_THAT(Complaint("[algorithm]\nexpectile = 0.9\n"),
+              HasSubstr("ppo learns from no recorded rewards; take it out, or write name = "
+                        "\"iql\""));
+  EXPECT_THAT(Complaint("[algorithm]\nname = \"sac\"\nexpectile = 0.9\n"),
+              HasSubstr("algorithm.expectile: got 0.9, expected no such line"));
+  EXPECT_THAT(Model("[model]\nrecurrent = \"gru 8\"\n" + iql + data).status().message(),
+              HasSubstr("this model remembers"));
+}
+
 TEST(ConfigReplayTest, APolicyThatWaitsIsOfOneLearner) {
   EXPECT_EQ(Complaint("[run]\nlearners = 2\n[algorithm]\nname = \"td3\"\npolicy_every = 3\n"),
             "c.toml:5: algorithm.policy_every: got 3, expected 1, because learners that share a "
