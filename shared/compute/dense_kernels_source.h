@@ -58,7 +58,7 @@ inline Vector LoadColumns(const float* p, bool last, Mask part) {
 }
 
 /// Full tiles of the commonest layers are finished in their registers (of a forward pass 2.5 % by
-/// tanh, of an update of 256-256 by relu 6 %); all others by FinishTile, for a quarter of the code.
+/// tanh, of an update of 256-256 by relu 4 %); all others by FinishTile, for a quarter of the code.
 constexpr bool IsFull(int rows, int columns) {
   return rows == kTileRows && columns == kTileVectors * kLanes;
 }
