@@ -92,6 +92,15 @@ void EndByFailure(const RunParts& parts, const std::string& model, const Status&
       RunEnd::kAskedToResume);
 }
 
+/// Without its demonstrations the run ends.
+Status Demonstrate(LearnLoop* loop, const RecordedPlay& play, Signals* signals) {
+  const Status status = loop->Demonstrate(play);
+  if (status.ok()) return status;
+  const Status failure(status.code(), "replay.demonstrations: " + status.message());
+  signals->RequestFailure(failure);
+  return failure;
+}
+
 }  // namespace
 
 LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
@@ -116,7 +125,8 @@ void LiveModel::SetSource(std::unique_ptr<ExperienceSource> source) {
   channel_->fed = !source_->from_actors();
 }
 
-Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed) {
+Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
+                                const RecordedPlay* play) {
   if (source_->of_a_game()) evaluations_.Begin(source_->from_actors());
   parts_.operate->PostModel(name_);
   spare_.Release(StateOf(*learner));  // the first checkpoint's memory, before anything is learned
@@ -132,7 +142,8 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version())));
   for (std::size_t i = 0; resumed && i < learning_.size(); ++i)
     MURMURATE_RETURN_IF_ERROR(learning_[i]->LoadStore(static_cast<int>(i), *resumed));
-  if (demonstrations_) MURMURATE_RETURN_IF_ERROR(Demonstrate());
+  for (std::size_t i = 0; play && i < learning_.size(); ++i)
+    MURMURATE_RETURN_IF_ERROR(Demonstrate(learning_[i].get(), *play, parts_.signals));
   parts_.live->AddModel(
       name_, first.rates(), [this] { return channel_->steps().learned; },
       [this](const Rates& rates) {
@@ -145,18 +156,6 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
   }
   StartThreads();
   return {};
-}
-
-/// Without its demonstrations the run ends.
-Status LiveModel::Demonstrate() {
-  Status status;
-  for (std::size_t i = 0; status.ok() && i < learning_.size(); ++i)
-    status = learning_[i]->Demonstrate(*demonstrations_);
-  demonstrations_.reset();
-  if (status.ok()) return status;
-  status = Status(status.code(), "replay.demonstrations: " + status.message());
-  parts_.signals->RequestFailure(status);
-  return status;
 }
 
 void LiveModel::StartThreads() {

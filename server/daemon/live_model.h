@@ -36,14 +36,12 @@ class LiveModel {
   /// Keeps what actors send; null: it does not.
   void SetRecording(std::unique_ptr<Recording> recording) { recording_ = std::move(recording); }
   Recording* recording() { return recording_.get(); }
-  /// Recorded play that it learns from beside its source; null: there is none.
-  void SetDemonstrations(std::shared_ptr<const RecordedPlay> play) {
-    demonstrations_ = std::move(play);
-  }
   ModelEvaluations& evaluations() { return evaluations_; }
 
-  /// Makes and starts its learning threads, after its source and recording are set.
-  Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed);
+  /// Makes and starts its learning threads, after its source and recording are set. `play`: recorded
+  /// play that it learns from beside its source; null: there is none.
+  Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
+                       const RecordedPlay* play = nullptr);
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
@@ -67,7 +65,6 @@ class LiveModel {
   LearnCallbacks Callbacks();
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
   void Report(const LearnReport& report);
-  Status Demonstrate();
   void StartThreads();
   void PostUnlearned();
 
@@ -90,7 +87,6 @@ class LiveModel {
   SpareState spare_;
   std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
   std::unique_ptr<Recording> recording_;
-  std::shared_ptr<const RecordedPlay> demonstrations_;
   std::vector<std::unique_ptr<Loop>> loops_;  ///< last: their threads use all of the above
 };
 

@@ -14,9 +14,9 @@ bool LiveModels::Has(const std::string& name) const {
 }
 
 Status LiveModels::Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
-                       const SavedState* resumed) {
+                       const SavedState* resumed, const RecordedPlay* play) {
   const std::lock_guard lock(mutex_);
-  MURMURATE_RETURN_IF_ERROR(model->StartLearning(std::move(learner), resumed));
+  MURMURATE_RETURN_IF_ERROR(model->StartLearning(std::move(learner), resumed, play));
   models_.push_back(std::move(model));
   return {};
 }

@@ -20,7 +20,7 @@ class LiveModels {
   bool Has(const std::string& name) const;
   /// Starts to learn and adds the model; those of other threads wait until it is there.
   Status Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
-             const SavedState* resumed);
+             const SavedState* resumed, const RecordedPlay* play = nullptr);
 
   /// The numbers of sources that have some. Any thread.
   std::vector<Reading> Streams();
