@@ -92,6 +92,11 @@ void EndByFailure(const RunParts& parts, const std::string& model, const Status&
       RunEnd::kAskedToResume);
 }
 
+Status Demonstrate(LearnLoop* loop, const RecordedPlay& play) {
+  const Status status = loop->Demonstrate(play);
+  return status.ok() ? status : Status(status.code(), "replay.demonstrations: " + status.message());
+}
+
 }  // namespace
 
 LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
@@ -118,7 +123,7 @@ void LiveModel::SetSource(std::unique_ptr<ExperienceSource> source) {
 }
 
 Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
-                                const std::string& directory) {
+                                const std::string& directory, const RecordedPlay* play) {
   if (source_->of_a_game()) evaluations_.Begin(source_->from_actors());
   parts_.operate->PostModel(name_);
   const std::uint64_t seed = DeriveSeed(parts_.config.run().seed, number_);
@@ -129,7 +134,8 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version()))));
   if (!directory.empty()) MURMURATE_RETURN_IF_ERROR(stores_.KeepIn(directory, channel_->spec));
   if (resumed) MURMURATE_RETURN_IF_ERROR(stores_.Load(*resumed));
-  if (demonstrations_) MURMURATE_RETURN_IF_ERROR(Demonstrate());
+  for (std::size_t i = 0; play && i < learning_.size(); ++i)
+    MURMURATE_RETURN_IF_ERROR(Demonstrate(learning_[i].get(), *play));
   SavedState memory = StateOf(first);  // of the first checkpoint, before anything is learned
   stores_.Save(&memory);
   spare_.Release(std::move(memory));
@@ -154,18 +160,6 @@ Status LiveModel::AddLearner(std::unique_ptr<Learner> learner) {
   learning_.push_back(std::make_unique<LearnLoop>(channel_, std::move(learner), Callbacks(),
                                                   MonotonicNs, turns_, *std::move(store)));
   return {};
-}
-
-/// Without its demonstrations the run ends.
-Status LiveModel::Demonstrate() {
-  Status status;
-  for (std::size_t i = 0; status.ok() && i < learning_.size(); ++i)
-    status = learning_[i]->Demonstrate(*demonstrations_);
-  demonstrations_.reset();
-  if (status.ok()) return status;
-  status = Status(status.code(), "replay.demonstrations: " + status.message());
-  parts_.signals->RequestFailure(status);
-  return status;
 }
 
 void LiveModel::StartThreads() {

@@ -37,17 +37,14 @@ class LiveModel {
   /// Keeps what actors send; null: it does not.
   void SetRecording(std::unique_ptr<Recording> recording) { recording_ = std::move(recording); }
   Recording* recording() { return recording_.get(); }
-  /// Recorded play that it learns from beside its source; null: there is none.
-  void SetDemonstrations(std::shared_ptr<const RecordedPlay> play) {
-    demonstrations_ = std::move(play);
-  }
   ModelEvaluations& evaluations() { return evaluations_; }
   const ModelStores& stores() const { return stores_; }
 
   /// Makes and starts its learning threads, after its source and recording are set. `directory`:
-  /// where its stores keep what is too large for a checkpoint; "": they do not.
+  /// where its stores keep what is too large for a checkpoint; "": they do not. `play`: recorded
+  /// play that it learns from beside its source; null: there is none.
   Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
-                       const std::string& directory);
+                       const std::string& directory, const RecordedPlay* play);
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
@@ -73,7 +70,6 @@ class LiveModel {
   void Report(const LearnReport& report);
   /// Makes its loop, with a store of its own. kResource: there is no memory for that.
   Status AddLearner(std::unique_ptr<Learner> learner);
-  Status Demonstrate();
   void StartThreads();
   void PostUnlearned();
 
@@ -97,7 +93,6 @@ class LiveModel {
   SpareState spare_;
   std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
   std::unique_ptr<Recording> recording_;
-  std::shared_ptr<const RecordedPlay> demonstrations_;
   std::vector<std::unique_ptr<Loop>> loops_;  ///< last: their threads use all of the above
 };
 

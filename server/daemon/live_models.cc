@@ -15,9 +15,11 @@ bool LiveModels::Has(const std::string& name) const {
 }
 
 Status LiveModels::Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
-                       const SavedState* resumed, const std::string& store_directory) {
+                       const SavedState* resumed, const std::string& store_directory,
+                       const RecordedPlay* play) {
   const std::lock_guard lock(mutex_);
-  MURMURATE_RETURN_IF_ERROR(model->StartLearning(std::move(learner), resumed, store_directory));
+  MURMURATE_RETURN_IF_ERROR(
+      model->StartLearning(std::move(learner), resumed, store_directory, play));
   models_.push_back(std::move(model));
   return {};
 }

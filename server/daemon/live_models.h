@@ -21,7 +21,8 @@ class LiveModels {
   /// Starts to learn (LiveModel::StartLearning) and adds the model; those of other threads wait
   /// until it is there.
   Status Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
-             const SavedState* resumed, const std::string& store_directory);
+             const SavedState* resumed, const std::string& store_directory,
+             const RecordedPlay* play = nullptr);
 
   /// The numbers of sources that have some. Any thread.
   std::vector<Reading> Streams();

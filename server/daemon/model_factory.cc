@@ -8,7 +8,6 @@
 #include "server/daemon/actor_source.h"
 #include "server/daemon/feeding.h"
 #include "server/daemon/stream_source.h"
-#include "server/data/recorded_steps.h"
 #include "server/ingest/offered_model.h"
 #include "server/operate/operate_settings.h"
 #include "server/parameters/collective_store.h"
@@ -179,7 +178,8 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   if (!segment.ok()) return segment.status();
   OfferedModel offered{settings, model->channel(), *segment};
   MURMURATE_RETURN_IF_ERROR(AddSource(model.get(), settings, resumed));
-  MURMURATE_RETURN_IF_ERROR(AddDemonstrations(model.get(), settings));
+  const auto play = OpenDemonstrations(name, settings);
+  if (!play.ok()) return play.status();
   if (model->recording() != nullptr) offered.record = model->recording()->taker();
   offered.batches_ahead += model->channel()->learners - 1;
   if (parts_.options.job) offered.sizing = {};
@@ -192,7 +192,7 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   // One that has no memory, or whose state is damaged, ends the run: no actor can do anything about
   // it.
   Status started = models_.Add(std::move(model), std::move(made.learner), resumed,
-                               StoreDirectory(settings, name));
+                               StoreDirectory(settings, name), play->get());
   if (!started.ok()) parts_.signals->RequestFailure(started);
   MURMURATE_RETURN_IF_ERROR(std::move(started));
   offered.evaluation_share = evaluations->share();
@@ -247,10 +247,11 @@ Status ModelFactory::AddStream(LiveModel* model, const StreamSettings& stream,
   return {};
 }
 
-/// Adds recorded play when the config asks for it; without it the run ends.
-Status ModelFactory::AddDemonstrations(LiveModel* model, const ModelSettings& settings) {
+/// Null: the config asks for none; without those that it asks for the run ends.
+Result<std::unique_ptr<RecordedSteps>> ModelFactory::OpenDemonstrations(
+    const std::string& name, const ModelSettings& settings) const {
   const std::string& folder = settings.algorithm.replay.demonstrations;
-  if (folder.empty()) return {};
+  if (folder.empty()) return std::unique_ptr<RecordedSteps>();
   auto play = RecordedSteps::Open(folder, settings.spec, settings.algorithm.trajectory_length);
   if (!play.ok()) {
     const Status status(play.status().code(), "replay.demonstrations: " + play.status().message());
@@ -258,9 +259,8 @@ Status ModelFactory::AddDemonstrations(LiveModel* model, const ModelSettings& se
     return status;
   }
   parts_.log(LogLevel::kInfo,
-             "model " + model->name() + ": its replay begins with " + (*play)->Description());
-  model->SetDemonstrations(*std::move(play));
-  return {};
+             "model " + name + ": its replay begins with " + (*play)->Description());
+  return play;
 }
 
 /// Adds a recording when the config asks for one.

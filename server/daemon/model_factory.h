@@ -9,6 +9,7 @@
 #include "server/daemon/live_models.h"
 #include "server/daemon/resume_plan.h"
 #include "server/daemon/run_parts.h"
+#include "server/data/recorded_steps.h"
 
 namespace murmurate {
 
@@ -44,7 +45,8 @@ class ModelFactory {
   Status AddSource(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
   Status AddRecording(LiveModel* model);
-  Status AddDemonstrations(LiveModel* model, const ModelSettings& settings);
+  Result<std::unique_ptr<RecordedSteps>> OpenDemonstrations(const std::string& name,
+                                                            const ModelSettings& settings) const;
 
   RunParts& parts_;
   LiveModels& models_;

@@ -7,7 +7,6 @@
 #include "server/data/record_format.h"
 #include "server/experience/memory_room.h"
 #include "server/metrics/number_text.h"
-#include "server/replay/sample_form.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -18,11 +17,6 @@ constexpr std::uint64_t kLeastSegmentBytes = 16u << 20;
 /// The first row of a slot without steps.
 constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
 
-std::size_t SlotsOf(const ReplaySettings& settings) {
-  return static_cast<std::size_t>(settings.minibatch) *
-         static_cast<std::size_t>(settings.most_updates);
-}
-
 std::string Gigabytes(std::uint64_t bytes) {
   return FormatNumber("%.2f", static_cast<double>(bytes) * 1e-9) + " GB";
 }
@@ -30,9 +24,7 @@ std::string Gigabytes(std::uint64_t bytes) {
 }  // namespace
 
 std::size_t ReplayStore::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
-  return KeptSteps::BytesFor(settings, layout) +
-         TrainingBatch::BytesFor(WindowCopy::BatchLayout(SampleForm(settings), layout),
-                                 static_cast<int>(SlotsOf(settings)));
+  return KeptSteps::BytesFor(settings, layout) + SampleBatch::BytesFor(settings, layout);
 }
 
 Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& settings,
@@ -52,13 +44,8 @@ ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup
       seed_(setup.seed),
       block_(KeptSteps::BytesFor(settings, setup.layout)),
       kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes())),
-      copy_(SampleForm(settings), setup.layout, &kept_.rows()),
-      limiter_(settings),
-      samples_(WindowCopy::BatchLayout(SampleForm(settings), setup.layout),
-               static_cast<int>(SlotsOf(settings)), setup.memory),
-      weights_(static_cast<std::size_t>(settings.minibatch)) {
-  sampled_rows_.reserve(SlotsOf(settings));
-}
+      samples_(settings, setup.layout, &kept_, setup.memory),
+      limiter_(settings) {}
 
 void ReplayStore::KeepOnDisk(std::unique_ptr<ReplayLog> log) {
   disk_ = std::make_unique<ReplayOnDisk>(std::move(log), layout_);
@@ -100,36 +87,9 @@ TrainingBatch* ReplayStore::Next() {
   }
   given_updates_ = left_out_ || kept_.windows().closed() == 0 ? 0 : limiter_.UpdatesDue();
   if (given_updates_ == 0) return nullptr;
-  Draw(given_updates_);
   limiter_.Given(given_updates_);
   given_ = Given::kSamples;
-  return &samples_;
-}
-
-void ReplayStore::Draw(int updates) {
-  const auto minibatch = static_cast<std::size_t>(settings_.minibatch);
-  samples_.Clear();
-  sampled_rows_.resize(minibatch * static_cast<std::size_t>(updates));
-  for (auto rows = std::span(sampled_rows_); !rows.empty(); rows = rows.subspan(minibatch))
-    DrawMinibatch(rows.first(minibatch));
-  samples_.samples = TrainingBatch::Samples::kReplayed;
-  samples_.learned = true;
-}
-
-/// The importance weights of both parts are over the largest of the minibatch.
-void ReplayStore::DrawMinibatch(std::span<std::uint64_t> rows) {
-  const std::size_t own = rows.size() - (demonstrations_ ? demonstrations_->samples() : 0);
-  const std::span weights(weights_);
-  const double largest = kept_.sampler().Draw(rows.first(own), weights.first(own));
-  if (demonstrations_) {
-    const double other = demonstrations_->Draw(rows.subspan(own), weights.subspan(own));
-    const double most = std::max(largest, other);
-    for (float& weight : weights.first(own)) weight *= static_cast<float>(largest / most);
-    for (float& weight : weights.subspan(own)) weight *= static_cast<float>(other / most);
-  }
-  for (std::size_t i = 0; i < own; ++i) copy_.Add(rows[i], weights_[i], &samples_);
-  for (std::size_t i = own; i < rows.size(); ++i)
-    demonstrations_->Add(rows[i], weights_[i], &samples_);
+  return samples_.Draw(given_updates_);
 }
 
 void ReplayStore::Learned(const LearnedBatch& result) {
@@ -191,26 +151,14 @@ void ReplayStore::SetFirstErrors(const TrainingBatch& batch, std::span<const flo
 
 void ReplayStore::LearnedSamples(const LearnedBatch& result) {
   if (!result.learned) return limiter_.GivenBack(given_updates_);
-  if (result.row_answers.empty()) return;
-  MURMURATE_CHECK(result.row_answers.size() == sampled_rows_.size(), "an error for each slot");
-  for (std::size_t slot = 0; slot < sampled_rows_.size(); ++slot)
-    SetSampleError(slot, result.row_answers[slot]);
-}
-
-void ReplayStore::SetSampleError(std::size_t slot, float error) {
-  const auto minibatch = static_cast<std::size_t>(settings_.minibatch);
-  const std::size_t own = minibatch - (demonstrations_ ? demonstrations_->samples() : 0);
-  if (slot % minibatch < own)
-    kept_.sampler().SetError(sampled_rows_[slot], error);
-  else
-    demonstrations_->SetError(sampled_rows_[slot], error);
+  if (!result.row_answers.empty()) samples_.SetErrors(result.row_answers);
 }
 
 Status ReplayStore::Demonstrate(const RecordedPlay& play) {
   if (settings_.demonstration_share <= 0.0) return FillWith(play);
   auto demonstrations = Demonstrations::Make(settings_, layout_, seed_, play);
   if (!demonstrations.ok()) return demonstrations.status();
-  demonstrations_ = std::move(*demonstrations);
+  samples_.SetDemonstrations(std::move(*demonstrations));
   return {};
 }
 

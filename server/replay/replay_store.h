@@ -56,13 +56,12 @@
 #include <vector>
 
 #include "server/experience/experience_store.h"
-#include "server/replay/demonstrations.h"
 #include "server/replay/kept_steps.h"
 #include "server/replay/mapped_block.h"
 #include "server/replay/rate_limiter.h"
 #include "server/replay/replay_on_disk.h"
 #include "server/replay/replay_settings.h"
-#include "server/replay/window_copy.h"
+#include "server/replay/sample_batch.h"
 
 namespace murmurate {
 
@@ -109,9 +108,6 @@ class ReplayStore : public ExperienceStore {
   void Keep(const TrainingBatch& batch);
   std::uint64_t KeepTrajectory(const TrajectoryView& view);
   void SetFirstErrors(const TrainingBatch& batch, std::span<const float> errors);
-  void Draw(int updates);
-  void DrawMinibatch(std::span<std::uint64_t> rows);
-  void SetSampleError(std::size_t slot, float error);
   Status FillWith(const RecordedPlay& play);
   Status LoadSteps(const StateReader& reader);
 
@@ -120,13 +116,9 @@ class ReplayStore : public ExperienceStore {
   const std::uint64_t seed_;
   MappedBlock block_;
   KeptSteps kept_;
-  WindowCopy copy_;
+  SampleBatch samples_;
   RateLimiter limiter_;
-  std::unique_ptr<ReplayOnDisk> disk_;              ///< null: there is none
-  std::unique_ptr<Demonstrations> demonstrations_;  ///< null: none are kept apart
-  TrainingBatch samples_;
-  std::vector<std::uint64_t> sampled_rows_;   ///< of the slots of samples_
-  std::vector<float> weights_;                ///< of a minibatch
+  std::unique_ptr<ReplayOnDisk> disk_;        ///< null: there is none
   std::unique_ptr<TrainingBatch> fresh_;      ///< null: released
   std::vector<float> raw_rewards_;            ///< of fresh_: the learner scales those of the batch
   std::vector<std::uint64_t> inserted_rows_;  ///< the first of each slot of fresh_

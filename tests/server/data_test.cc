@@ -353,7 +353,8 @@ TEST_F(DataRefusal, OfFilesInOneSentence) {
 
 TEST_F(DataRefusal, OfSettingsInOneSentence) {
   const std::string data = "[data]\npath = \"recordings\"\n";
-  Expect(2, data, "got \"ppo\", expected \"bc\" or \"iql\" or \"supervised\", because files were not made");
+  Expect(2, data,
+         "got \"ppo\", expected \"bc\" or \"iql\" or \"supervised\", because files were not made");
   Expect(2, "[algorithm]\nname = \"bc\"\n" + data, "holds no recording");
   Expect(2, "[algorithm]\nname = \"bc\"\nreward_scale = 0.1\n" + data,
          "c.toml:3: algorithm.reward_scale: got 0.1, expected no such line, because bc learns");
