@@ -4,6 +4,7 @@
 #include "client/environments/environment.h"
 #include "server/command/command_line.h"
 #include "server/command/launch.h"
+#include "server/config/batch_fit.h"
 #include "server/config/config_text.h"
 #include "server/config/model_settings.h"
 #include "server/daemon/training_places.h"
@@ -146,17 +147,12 @@ void PrintDevice(const Config& config, const std::string& model, const ModelSett
   PrintBytes("together, beside CUDA's own", need.total);
 }
 
-/// What the learning threads keep of what was played.
-void PrintStore(const ModelSettings& settings) {
-  const AlgorithmSettings& algorithm = settings.algorithm;
-  if (algorithm.kind->store_bytes == nullptr) return;
-  const std::uint64_t stores = settings.hogwild ? settings.hogwild->threads : 1;
-  const std::uint64_t bytes =
-      stores * algorithm.kind->store_bytes(
-                   algorithm, TrajectoryLayout(settings.spec, algorithm.trajectory_length));
-  const std::uint64_t room = MemoryRoom();
-  std::printf("%s of %s steps: %s bytes", stores == 1 ? "a replay" : "replays, each",
-              WithCommas(algorithm.replay.capacity).c_str(), WithCommas(bytes).c_str());
+/// What its learning threads keep of what was played.
+void PrintStores(const ModelSettings& settings) {
+  const std::uint64_t bytes = StoreBytes(settings), room = MemoryRoom();
+  if (bytes == 0) return;
+  std::printf("%s of %s steps: %s bytes", settings.hogwild ? "replays, each" : "a replay",
+              WithCommas(settings.algorithm.replay.capacity).c_str(), WithCommas(bytes).c_str());
   if (bytes > room)
     std::printf(", and %s are free here: lower replay.capacity", WithCommas(room).c_str());
   std::printf("\n");
@@ -179,7 +175,7 @@ void PrintModel(const Config& config, const std::string& name, const ModelSettin
       "\npublished with each version: %s bytes\n",
       WithCommas((layout.published.count + layout.statistics.count) * sizeof(float)).c_str());
   const int state = PlanNetwork(spec, spec.policy().name)->state_floats;
-  PrintStore(settings);
+  PrintStores(settings);
   if (state > 0) std::printf("an agent's state: %d numbers\n", state);
   std::printf("the network of one Act, measured here: %.2f us\n", 1e6 * MeasureAct(spec));
   if (settings.hogwild)

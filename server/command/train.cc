@@ -6,6 +6,7 @@
 #include "client/environments/environment.h"
 #include "server/command/command_line.h"
 #include "server/command/launch.h"
+#include "server/config/batch_fit.h"
 #include "server/config/model_settings.h"
 #include "server/daemon/children.h"
 #include "server/daemon/cluster.h"
@@ -41,6 +42,7 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source,
   if (!environment.ok()) return environment.status();
   const auto model = ModelFor(config, "default", (*environment)->spaces());
   if (!model.ok()) return model.status();
+  MURMURATE_RETURN_IF_ERROR(CheckStoresFit("default", *model));
   if (model->initial_file.path.empty()) return {};
   return MatchInitialFile(model->initial_file, initial_files, model->spec).status();
 }

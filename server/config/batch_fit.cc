@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "server/experience/experience_channel.h"
+#include "server/learn/algorithm.h"
+#include "server/replay/replay_store.h"
 
 namespace murmurate {
 namespace {
@@ -68,6 +70,20 @@ Result<std::string> FitBatches(const std::string& model, std::size_t most_trajec
     most *= 2;
   settings->sizing.most_steps = static_cast<int>(most);
   return said.empty() ? said : "model " + model + ": " + said.substr(2);
+}
+
+std::uint64_t StoreBytes(const ModelSettings& settings) {
+  const AlgorithmSettings& algorithm = settings.algorithm;
+  if (algorithm.kind->store_bytes == nullptr) return 0;
+  const TrajectoryLayout layout(settings.spec, algorithm.trajectory_length);
+  const int stores = settings.hogwild ? settings.hogwild->threads : 1;
+  return static_cast<std::uint64_t>(stores) * algorithm.kind->store_bytes(algorithm, layout);
+}
+
+Status CheckStoresFit(const std::string& model, const ModelSettings& settings) {
+  const Status status = ReplayStore::CheckRoom(settings.algorithm.replay, StoreBytes(settings));
+  if (status.ok()) return status;
+  return Status(status.code(), "model " + model + ": " + status.message());
 }
 
 }  // namespace murmurate

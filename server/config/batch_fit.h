@@ -1,8 +1,9 @@
 // FitBatches: makes a model's trajectories fit a message, and its batches the memory that they may
-// take, before anything is made for the model. The spaces of the model come from the client.
+// take, before anything is made for the model, and says what its stores take. The spaces of the model come from the client.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "server/config/model_settings.h"
@@ -19,5 +20,10 @@ inline constexpr std::size_t kMostBatchBytes = std::size_t{1} << 30;
 /// change. kInvalidArgument, with `settings` untouched, when not even one step fits.
 Result<std::string> FitBatches(const std::string& model, std::size_t most_trajectory_bytes,
                                ModelSettings* settings);
+
+/// Bytes that the stores of its learning threads take of their own (AlgorithmKind::store_bytes).
+std::uint64_t StoreBytes(const ModelSettings& settings);
+/// kResource: those are more than the machine has left.
+Status CheckStoresFit(const std::string& model, const ModelSettings& settings);
 
 }  // namespace murmurate

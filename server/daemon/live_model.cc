@@ -97,6 +97,14 @@ Status Demonstrate(LearnLoop* loop, const RecordedPlay& play) {
   return status.ok() ? status : Status(status.code(), "replay.demonstrations: " + status.message());
 }
 
+/// What a learner needs between batches and itself. kResource: there is no memory for it.
+Result<std::unique_ptr<ExperienceStore>> MakeStore(const std::string& model, const Learner& learner,
+                                                   const ExperienceChannel& channel) {
+  auto store = learner.MakeStore(channel.layout, channel.batch_memory);
+  if (store.ok()) return store;
+  return Status(store.status().code(), "model " + model + ": " + store.status().message());
+}
+
 }  // namespace
 
 LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
@@ -128,9 +136,16 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
   parts_.operate->PostModel(name_);
   const std::uint64_t seed = DeriveSeed(parts_.config.run().seed, number_);
   const Learner& first = *learner;
-  MURMURATE_RETURN_IF_ERROR(AddLearner(std::move(learner)));
+  const auto add = [&](std::unique_ptr<Learner> one) -> Status {
+    auto store = MakeStore(name_, *one, *channel_);
+    if (!store.ok()) return store.status();
+    learning_.push_back(std::make_unique<LearnLoop>(channel_, std::move(one), Callbacks(),
+                                                    MonotonicNs, turns_, *std::move(store)));
+    return {};
+  };
+  MURMURATE_RETURN_IF_ERROR(add(std::move(learner)));
   for (int i = 1; i < channel_->learners; ++i)  // after a resume the order is a new one
-    MURMURATE_RETURN_IF_ERROR(AddLearner(first.SharedReplica(
+    MURMURATE_RETURN_IF_ERROR(add(first.SharedReplica(
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version()))));
   if (!directory.empty()) MURMURATE_RETURN_IF_ERROR(stores_.KeepIn(directory, channel_->spec));
   if (resumed) MURMURATE_RETURN_IF_ERROR(stores_.Load(*resumed));
@@ -150,15 +165,6 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
     if (resumed) MURMURATE_RETURN_IF_ERROR(guard_->Load(StateReader(*resumed, "collapse")));
   }
   StartThreads();
-  return {};
-}
-
-Status LiveModel::AddLearner(std::unique_ptr<Learner> learner) {
-  auto store = learner->MakeStore(channel_->layout, channel_->batch_memory);
-  if (!store.ok())
-    return Status(store.status().code(), "model " + name_ + ": " + store.status().message());
-  learning_.push_back(std::make_unique<LearnLoop>(channel_, std::move(learner), Callbacks(),
-                                                  MonotonicNs, turns_, *std::move(store)));
   return {};
 }
 

@@ -68,8 +68,6 @@ class LiveModel {
   LearnCallbacks Callbacks();
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
   void Report(const LearnReport& report);
-  /// Makes its loop, with a store of its own. kResource: there is no memory for that.
-  Status AddLearner(std::unique_ptr<Learner> learner);
   void StartThreads();
   void PostUnlearned();
 

@@ -38,8 +38,10 @@ enum class StalenessPolicy : std::uint8_t {
   kBlock,
 };
 
-/// How an algorithm that learns from a replay plays, and what its policy learns by.
+/// How an algorithm that learns from a replay plays, what its policy is and learns by.
 struct ReplayPolicy {
+  bool dueling = false;     ///< a value of the state, and advantages (choice_networks.h)
+  int quantiles = 1;        ///< of the return, for each choice; 1: its mean alone
   Schedule epsilon = 0.05;  ///< of steps that are chosen at random instead of as the best
   int ladder_count = 0;     ///< agents of a ladder of epsilons (ActSettings); 0: there is none
   double ladder_alpha = 7;  ///< of the ladder
@@ -98,8 +100,6 @@ struct AlgorithmSettings {
   ReplayPolicy policy = {};
   int n_step = 3;            ///< steps of a return before a value stands for the rest
   bool double_q = true;      ///< the best next action is the policy's own choice
-  bool dueling = false;      ///< a value of the state, and advantages (choice_networks.h)
-  int quantiles = 1;         ///< of the return, for each choice; 1: its mean alone
   int target_every = 250;    ///< updates after which targets move
   double target_part = 1.0;  ///< how far: 1 copies
   /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides

@@ -37,8 +37,9 @@ ModelSpec ChoiceNetworks::AddTo(ModelSpec spec, const AlgorithmSettings& setting
     spec.networks.push_back(
         {.name = std::string(name), .trained = true, .shares = policy.name, .outputs = outputs});
   };
-  if (settings.dueling) add(kValueNetwork, 1);
-  if (settings.quantiles > 1) add(kQuantilesNetwork, action.outputs() * settings.quantiles);
+  if (settings.policy.dueling) add(kValueNetwork, 1);
+  if (settings.policy.quantiles > 1)
+    add(kQuantilesNetwork, action.outputs() * settings.policy.quantiles);
   const std::vector<NetworkSpec> learned = spec.networks;
   for (const NetworkSpec& network : learned)
     spec.networks.push_back(

@@ -27,14 +27,18 @@ std::size_t ReplayStore::BytesFor(const ReplaySettings& settings, const Trajecto
   return KeptSteps::BytesFor(settings, layout) + SampleBatch::BytesFor(settings, layout);
 }
 
+Status ReplayStore::CheckRoom(const ReplaySettings& settings, std::uint64_t bytes) {
+  const std::uint64_t room = MemoryRoom();
+  if (bytes <= room) return {};
+  return ResourceError("a replay of " + WithCommas(settings.capacity) + " steps takes " +
+                       Gigabytes(bytes) + ", and " + Gigabytes(room) +
+                       " are free; lower replay.capacity");
+}
+
 Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& settings,
                                                        const StoreSetup& setup) {
   MURMURATE_RETURN_IF_ERROR(CheckReplaySettings(settings, setup.layout));
-  const std::uint64_t bytes = BytesFor(settings, setup.layout), room = MemoryRoom();
-  if (bytes > room)
-    return ResourceError("a replay of " + WithCommas(settings.capacity) + " steps takes " +
-                         Gigabytes(bytes) + ", and " + Gigabytes(room) +
-                         " are free; lower replay.capacity");
+  MURMURATE_RETURN_IF_ERROR(CheckRoom(settings, BytesFor(settings, setup.layout)));
   return std::make_unique<ReplayStore>(settings, setup);
 }
 

@@ -72,6 +72,8 @@ class ReplayStore : public ExperienceStore {
                                                    const StoreSetup& setup);
   /// Bytes that a store of these settings takes, which it never exceeds.
   static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout);
+  /// kResource: `bytes`, of stores of these settings, are more than the machine has left.
+  static Status CheckRoom(const ReplaySettings& settings, std::uint64_t bytes);
 
   /// The settings have passed CheckReplaySettings. std::bad_alloc when there is no memory.
   ReplayStore(const ReplaySettings& settings, const StoreSetup& setup);

@@ -20,8 +20,8 @@ namespace {
 
 ModelSpec SpecOf(const Space& action, bool dueling, int quantiles) {
   AlgorithmSettings settings = SmallReplay("dqn");
-  settings.dueling = dueling;
-  settings.quantiles = quantiles;
+  settings.policy.dueling = dueling;
+  settings.policy.quantiles = quantiles;
   return *SmallNetworks(settings, action);
 }
 

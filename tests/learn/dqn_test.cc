@@ -24,8 +24,8 @@ namespace {
 AlgorithmSettings Settings(bool dueling = false, int quantiles = 1) {
   AlgorithmSettings settings = SmallReplay("dqn");
   settings.target_part = 1.0;
-  settings.dueling = dueling;
-  settings.quantiles = quantiles;
+  settings.policy.dueling = dueling;
+  settings.policy.quantiles = quantiles;
   return settings;
 }
 
@@ -157,7 +157,7 @@ class DqnLossTest : public ReplayLossTest, public testing::WithParamInterface<Fo
       return Run(network.c_str(), parameters, observation, nullptr);
     };
     const std::vector<float> p = run(prefix.empty() ? "policy" : "target");
-    const auto n = static_cast<std::size_t>(settings_.quantiles);
+    const auto n = static_cast<std::size_t>(settings_.policy.quantiles);
     std::vector<double> q;
     for (int v = 0; v < 2; ++v) {
       double mean = 0.0;
@@ -165,7 +165,8 @@ class DqnLossTest : public ReplayLossTest, public testing::WithParamInterface<Fo
         mean += double{p[c]} / (kFirst[v + 1] - kFirst[v]);
       for (int c = kFirst[v]; c < kFirst[v + 1]; ++c)
         q.insert(q.end(), n,
-                 settings_.dueling ? run(prefix + "value")[0] + double{p[c]} - mean : double{p[c]});
+                 settings_.policy.dueling ? run(prefix + "value")[0] + double{p[c]} - mean
+                                          : double{p[c]});
     }
     if (n == 1) return q;
     const std::vector<float> z = run(prefix + "quantiles");
@@ -180,7 +181,7 @@ class DqnLossTest : public ReplayLossTest, public testing::WithParamInterface<Fo
   /// The numbers that a step is learned from.
   std::vector<double> Targets(std::int32_t row) const {
     const auto found = windows_.ReturnFrom(row, settings_.n_step, settings_.gamma);
-    const auto n = static_cast<std::size_t>(settings_.quantiles);
+    const auto n = static_cast<std::size_t>(settings_.policy.quantiles);
     std::vector<double> targets(n, found.reward);
     if (found.after == nullptr) return targets;
     const std::vector<double> of = Values("target_", parameters_, found.after);
@@ -205,7 +206,7 @@ class DqnLossTest : public ReplayLossTest, public testing::WithParamInterface<Fo
   }
 
   double Loss(std::size_t update, std::span<const float> parameters) const {
-    const auto n = static_cast<std::size_t>(settings_.quantiles);
+    const auto n = static_cast<std::size_t>(settings_.policy.quantiles);
     double loss = 0.0;
     for (const std::int32_t row : Rows(update)) {
       const std::vector<double> q = Values("", parameters, Observation(row)), y = Targets(row);
@@ -237,7 +238,7 @@ TEST_P(DqnLossTest, TheGradientIsThatOfTheLoss) {
 
 TEST_P(DqnLossTest, AnErrorOfAStepIsTheDistanceOfItsMeans) {
   ASSERT_TRUE(algorithm_->Gradient(0, parameters_, gradient_));
-  const auto n = static_cast<std::size_t>(settings_.quantiles);
+  const auto n = static_cast<std::size_t>(settings_.policy.quantiles);
   for (std::size_t i = 0; i < Rows(0).size(); ++i) {
     const std::int32_t row = Rows(0)[i];
     const std::vector<double> q = Values("", parameters_, Observation(row)), y = Targets(row);

@@ -73,8 +73,8 @@ TEST(ChainTest, TheValueAtTheTimeLimitIsTheOneWithoutIt) {
 
 TEST(CartPoleTest, IsLearnedByDqnOfQuantilesAndAValueOfTheState) {
   ReplayRun run = Small("dqn", "cartpole");
-  run.algorithm.dueling = true;
-  run.algorithm.quantiles = 8;
+  run.algorithm.policy.dueling = true;
+  run.algorithm.policy.quantiles = 8;
   run.algorithm.learning_rate = 1e-3;
   run.algorithm.policy.epsilon.from = 1.0;
   run.algorithm.policy.epsilon.steps = 5'000;

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "server/learn/algorithm.h"
 #include "tests/server/config_text.h"
 
 namespace murmurate {
@@ -37,9 +40,28 @@ TEST(ConfigReplayTest, SacAndTd3HaveDefaultsOfTheirOwn) {
   EXPECT_EQ(td3->spec.networks.size(), 6u);
 }
 
+TEST(ConfigReplayTest, DqnMayLearnQuantilesAValueOfTheStateAndPlayByALadder) {
+  const Spaces choices{Box({3}), Discrete(4)};
+  const auto plain = Model("[algorithm]\nname = \"dqn\"\n", choices);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->spec.networks.size(), 2u);
+  EXPECT_EQ(plain->algorithm.kind->act(plain->algorithm, 0).ladder_count, 0u);
+  const auto dqn = Model(
+      "[algorithm]\nname = \"dqn\"\ndueling = true\nquantiles = 50\nepsilon = 0.4\n"
+      "epsilon_ladder = 8\nepsilon_ladder_alpha = 5\n",
+      choices);
+  ASSERT_TRUE(dqn.ok()) << dqn.status();
+  EXPECT_EQ(dqn->spec.Find("value")->outputs, 1);
+  EXPECT_EQ(dqn->spec.Find("quantiles")->outputs, 200);
+  const ActSettings act = dqn->algorithm.kind->act(dqn->algorithm, 0);
+  EXPECT_EQ(act.ladder_count, 8u);
+  EXPECT_FLOAT_EQ(EpsilonOf(act, 0), 0.4f);
+  EXPECT_FLOAT_EQ(EpsilonOf(act, 15), std::pow(0.4f, 6.0f)) << "the eighth agent's";
+}
+
 TEST(ConfigReplayTest, WhatARunWritesOfItselfIsRead) {
-  for (const char* name : {"sac", "td3", "dqn"}) {
-    const auto config = Load("[algorithm]\nname = \"" + std::string(name) + "\"\n");
+  for (const char* name : {"sac\"", "td3\"", "dqn\"", "dqn\"\ndueling = true\nquantiles = 9\n"}) {
+    const auto config = Load("[algorithm]\nname = \"" + std::string(name) + "\n");
     ASSERT_TRUE(config.ok()) << config.status();
     const auto again = Load(ResolvedToml(*config));
     EXPECT_TRUE(again.ok()) << again.status();
@@ -53,6 +75,13 @@ TEST(ConfigReplayTest, KeysOfOthersAreRefused) {
               HasSubstr("algorithm.target_entropy: got"));
   EXPECT_THAT(Complaint("[algorithm]\nname = \"dqn\"\npolicy_every = 2\n"),
               HasSubstr("algorithm.policy_every: got 2"));
+  for (const std::string key : {"dueling = true", "quantiles = 8", "epsilon_ladder = 8"})
+    for (const std::string name : {"sac", "td3"})
+      EXPECT_THAT(Complaint("[algorithm]\nname = \"" + name + "\"\n" + key + "\n"),
+                  HasSubstr("expected no such line, because " + name));
+  EXPECT_THAT(Complaint("[algorithm]\nquantiles = 8\n"), HasSubstr("ppo learns from no replay"));
+  EXPECT_THAT(Complaint("[algorithm]\nname = \"dqn\"\nquantiles = 0\n"),
+              HasSubstr("algorithm.quantiles: got 0"));
   EXPECT_THAT(Complaint("[algorithm]\ntarget_entropy = -2.0\n"),
               HasSubstr("ppo learns from no replay"));
 }
@@ -156,6 +185,13 @@ TEST(ConfigReplayTest, APolicyThatWaitsIsOfOneLearner) {
             "learner");
   EXPECT_EQ(Complaint("[run]\nlearners = 2\n[algorithm]\nname = \"td3\"\npolicy_every = 1\n"),
             "(it was accepted)");
+}
+
+TEST(ConfigReplayTest, QuantilesOfVeryManyChoicesAreRefused) {
+  const auto model =
+      Model("[algorithm]\nname = \"dqn\"\nquantiles = 200\n", {Box({3}), Discrete(1000)});
+  EXPECT_THAT(model.status().message(),
+              HasSubstr("\"quantiles\" has 200000 outputs, expected at most 65536"));
 }
 
 TEST(ConfigReplayTest, ActionsThatCannotBeLearnedAreNamed) {
