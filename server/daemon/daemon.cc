@@ -202,6 +202,7 @@ Status Daemon::State::Resume() {
   if (!resumed.empty())
     MURMURATE_RETURN_IF_ERROR(
         parts.live->Load(StateReader(resumed.front().found.checkpoint.state, "settings")));
+  for (const auto& model : models.all()) model->StartThreads();
   parts.options.plan.reset();  // its checkpoints are large
   return {};
 }
@@ -325,7 +326,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models.all())
-    model->FinishEvaluating(!state.parts.operate->ended_by_itself());
+    model->evaluations().Finish(!state.parts.operate->ended_by_itself());
   for (const auto& model : state.models.all()) model->PostCheckpoint();  // with what they scored
   state.parts.operate->Finish();
   const Progress& progress = state.parts.operate->progress();

@@ -40,10 +40,14 @@ class LiveModel {
   ModelEvaluations& evaluations() { return evaluations_; }
   const ModelStores& stores() const { return stores_; }
 
-  /// Makes and starts its learning threads, after its source and recording are set. `directory`:
-  /// where its stores keep what is too large for a checkpoint; "": they do not.
+  /// Makes its learning threads, after its source and recording are set, and starts them; those of
+  /// a model that is resumed StartThreads does. `directory`: where its stores keep what is too large
+  /// for a checkpoint; "": they do not.
   Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
                        const std::string& directory);
+  /// Starts the learning threads of a model that is resumed, when all of the run is: they may have
+  /// something to learn from at once, and post a checkpoint of it.
+  void StartThreads();
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
@@ -60,15 +64,11 @@ class LiveModel {
   bool left_behind() const { return gate_.shut(); }
   /// Says that a batch takes too long, each time that it is due (LearnLoop::LateBatch).
   void ReportLateBatches();
-  /// Plays its last weights, after the last batch.
-  void FinishEvaluating(bool somebody_waits);
 
  private:
   LearnCallbacks Callbacks();
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
   void Report(const LearnReport& report);
-  void StartThreads();
-  void PostUnlearned();
 
   RunParts& parts_;
   const std::string name_;
