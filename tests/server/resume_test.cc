@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Learning{"impala_rmsprop", "name = \"impala\"\n", "rmsprop"},
                       Learning{"a2c_rmsprop", "name = \"a2c\"\nstaleness = \"drop\"\n", "rmsprop"},
                       Learning{"a2c_sgd", "name = \"a2c\"\n", "sgd"},
-                      Learning{"dqn_adam", kDqn.c_str(), "adam", "cartpole", "60000"},
+                      Learning{"dqn_adam", kDqn.c_str(), "adam", "cartpole", "300000"},
                       Learning{"sac_adam", kSac.c_str(), "adam", "pendulum", "100000"},
                       Learning{"td3_adam", kTd3.c_str(), "adam", "pendulum", "100000"}),
     [](const auto& learning) { return std::string(learning.param.name); });
