@@ -202,6 +202,7 @@ Status Daemon::State::Resume() {
   if (!resumed.empty())
     MURMURATE_RETURN_IF_ERROR(
         parts.live->Load(StateReader(resumed.front().found.checkpoint.state, "settings")));
+  for (const auto& model : models.all()) model->StartThreads();
   parts.options.plan.reset();  // its checkpoints are large
   return {};
 }

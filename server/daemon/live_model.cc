@@ -164,19 +164,27 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
     guard_->Begin(newest_);
     if (resumed) MURMURATE_RETURN_IF_ERROR(guard_->Load(StateReader(*resumed, "collapse")));
   }
-  StartThreads();
+  if (!resumed) StartThreads();
   return {};
 }
 
 void LiveModel::StartThreads() {
+  // Of a source that has received something to keep while no batch was learned. It has one learning
+  // thread, on which this is called between two batches: the weights are those of this moment.
+  const auto post_unlearned = [this] {
+    if (!source_->unsaved()) return;
+    gate_.Pass([&] {
+      if (checkpoints_.Due(steps_.learned, MonotonicNs())) PostCheckpoint();
+    });
+  };
   const std::string number = number_ == 0 ? "" : '.' + std::to_string(number_);
   for (std::size_t i = 0; i < learning_.size(); ++i) {
     LearnLoop* const learning = learning_[i].get();
     loops_.push_back(std::make_unique<Loop>(
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
-        [this, learning, i] {
+        [this, learning, i, post_unlearned] {
           ++busy_;
-          if (!learning->PollOnce(source_->longest_wait())) PostUnlearned();
+          if (!learning->PollOnce(source_->longest_wait())) post_unlearned();
           stores_.CheckHealth(i);
           --busy_;
         },
@@ -272,16 +280,6 @@ void LiveModel::PostCheckpoint() {
     Checkpoint checkpoint = make();
     checkpoint.state = std::move(*state);
     return checkpoint;
-  });
-}
-
-/// Posts a checkpoint, when one is due, of a source that has received something to keep while no
-/// batch was learned. Such a source has one learning thread, on which this is called between two
-/// batches, so that the weights are those of this moment.
-void LiveModel::PostUnlearned() {
-  if (!source_->unsaved()) return;
-  gate_.Pass([&] {
-    if (checkpoints_.Due(steps_.learned, MonotonicNs())) PostCheckpoint();
   });
 }
 

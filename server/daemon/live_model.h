@@ -40,11 +40,15 @@ class LiveModel {
   ModelEvaluations& evaluations() { return evaluations_; }
   const ModelStores& stores() const { return stores_; }
 
-  /// Makes and starts its learning threads, after its source and recording are set. `directory`:
-  /// where its stores keep what is too large for a checkpoint; "": they do not. `play`: recorded
-  /// play that it learns from beside its source; null: there is none.
+  /// Makes its learning threads, after its source and recording are set, and starts them; those of
+  /// a model that is resumed StartThreads does. `directory`: where its stores keep what is too large
+  /// for a checkpoint; "": they do not. `play`: recorded play that it learns from beside its source;
+  /// null: there is none.
   Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed,
                        const std::string& directory, const RecordedPlay* play);
+  /// Starts the learning threads of a model that is resumed, when all of the run is: they may have
+  /// something to learn from at once, and post a checkpoint of it.
+  void StartThreads();
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
@@ -68,8 +72,6 @@ class LiveModel {
   LearnCallbacks Callbacks();
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
   void Report(const LearnReport& report);
-  void StartThreads();
-  void PostUnlearned();
 
   RunParts& parts_;
   const std::string name_;

@@ -200,6 +200,7 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   if (channel_->version.load(std::memory_order_relaxed) == 0) {
     Publish();
     if (callbacks_.wake_ingest) callbacks_.wake_ingest();
+    if (loaded_) return false;
   } else if (std::exchange(loaded_, false) && LearnWhatWasDue()) {
     return true;
   }

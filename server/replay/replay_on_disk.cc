@@ -101,6 +101,7 @@ Status ReplayOnDisk::Load(const StateReader& reader,
 /// No file that is made from now on has a name that the checkpoint knows.
 void ReplayOnDisk::Leave(const StateReader& reader) {
   if (const auto saved = SavedIn(reader)) log_->NumberAfter(saved->last.segment);
+  missing_ = folder() + ": does not have the replay of the checkpoint, which is filled anew";
 }
 
 void ReplayOnDisk::Seal(const StateReader& saved, const StateWriter& section) {

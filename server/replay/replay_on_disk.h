@@ -45,8 +45,9 @@ class ReplayOnDisk {
   bool Save(const StateWriter& writer);
   /// Visits the trajectories that were kept then, in order, and goes on after them.
   Status Load(const StateReader& reader, const std::function<void(const TrajectoryView&)>& visit);
-  /// Goes on with none of a checkpoint's trajectories.
+  /// Goes on with none of a checkpoint's trajectories; missing() then says so.
   void Leave(const StateReader& reader);
+  const std::string& missing() const { return missing_; }
 
   /// ExperienceStore's; any thread.
   void Seal(const StateReader& saved, const StateWriter& section);
@@ -66,6 +67,7 @@ class ReplayOnDisk {
   TrainingBatch batch_;  ///< of one trajectory
   bool begun_ = false;
   Status health_;
+  std::string missing_;
   std::deque<LogPosition> begins_;  ///< of the oldest trajectories that are kept: those written
   std::mutex mutex_;                ///< of what follows
   std::uint32_t renewed_at_ = 0;    ///< what lies in files before this one may be lost

@@ -75,19 +75,19 @@ void ReplayStore::Written(const StateReader& saved) {
 }
 
 void ReplayStore::Insert(std::unique_ptr<TrainingBatch> batch) {
-  MURMURATE_CHECK(fresh_ == nullptr, "the last batch was released");
-  fresh_ = std::move(batch);
-  fresh_->Sort();
-  raw_rewards_.assign(fresh_->reward.begin(), fresh_->reward.end());
-  fresh_is_new_ = true;
+  MURMURATE_CHECK(fresh_.batch == nullptr, "the last batch was released");
+  fresh_.batch = std::move(batch);
+  fresh_.batch->Sort();
+  fresh_.raw_rewards.assign(fresh_.batch->reward.begin(), fresh_.batch->reward.end());
+  fresh_.is_new = true;
   left_out_ = false;
 }
 
 TrainingBatch* ReplayStore::Next() {
   MURMURATE_CHECK(given_ == Given::kNothing, "the last batch was learned from");
-  if (fresh_is_new_) {
+  if (fresh_.is_new) {
     given_ = Given::kFresh;
-    return fresh_.get();
+    return fresh_.batch.get();
   }
   given_updates_ = left_out_ || kept_.windows().closed() == 0 ? 0 : limiter_.UpdatesDue();
   if (given_updates_ == 0) return nullptr;
@@ -106,28 +106,29 @@ void ReplayStore::Learned(const LearnedBatch& result) {
 }
 
 void ReplayStore::LearnedFresh(const LearnedBatch& result) {
-  fresh_is_new_ = false;
+  fresh_.is_new = false;
   if (!result.learned) return;
-  counts_.credit += fresh_->trajectories.size() - static_cast<std::size_t>(fresh_->extra_slots);
+  counts_.credit +=
+      fresh_.batch->trajectories.size() - static_cast<std::size_t>(fresh_.batch->extra_slots);
   counts_.steps += result.steps;
   ++counts_.batches;
-  if (fresh_->samples == TrainingBatch::Samples::kHeldOut) return;
-  Keep(*fresh_);
-  if (!result.row_answers.empty()) SetFirstErrors(*fresh_, result.row_answers);
+  if (fresh_.batch->samples == TrainingBatch::Samples::kHeldOut) return;
+  Keep(*fresh_.batch);
+  if (!result.row_answers.empty()) SetFirstErrors(*fresh_.batch, result.row_answers);
 }
 
 void ReplayStore::Keep(const TrainingBatch& batch) {
-  inserted_rows_.assign(batch.trajectories.size(), kNoRow);
+  fresh_.inserted_rows.assign(batch.trajectories.size(), kNoRow);
   for (std::size_t slot = 0; slot < batch.trajectories.size(); ++slot) {
     TrajectoryView view = batch.View(static_cast<int>(slot));
     if (view.steps == 0) continue;
-    view.reward = std::span(raw_rewards_)
+    view.reward = std::span(fresh_.raw_rewards)
                       .subspan(slot * static_cast<std::size_t>(batch.length), view.reward.size());
     view.episodes = {};
-    inserted_rows_[slot] = KeepTrajectory(view);
+    fresh_.inserted_rows[slot] = KeepTrajectory(view);
     limiter_.Inserted(static_cast<std::uint64_t>(view.steps));
   }
-  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), copy_);
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), samples_.copy());
 }
 
 /// Its first row.
@@ -147,7 +148,7 @@ void ReplayStore::SetFirstErrors(const TrainingBatch& batch, std::span<const flo
     for (std::size_t step = 0; step < steps; ++step) {
       if (batch.weight[begin + step] <= 0.0f) continue;
       MURMURATE_CHECK(error != errors.end(), "an error for each row that weighs");
-      kept_.sampler().SetError(inserted_rows_[slot] + step, *error++);
+      kept_.sampler().SetError(fresh_.inserted_rows[slot] + step, *error++);
     }
   }
   MURMURATE_CHECK(error == errors.end(), "no more errors than rows that weigh");
@@ -175,14 +176,14 @@ Status ReplayStore::FillWith(const RecordedPlay& play) {
                            "; raise its capacity, or give fewer");
   MURMURATE_RETURN_IF_ERROR(
       play.Visit([this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
-  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), copy_);
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), samples_.copy());
   return {};
 }
 
 std::unique_ptr<TrainingBatch> ReplayStore::Release() {
-  if (fresh_ == nullptr || fresh_is_new_) return nullptr;
-  fresh_->Clear();
-  return std::move(fresh_);
+  if (fresh_.batch == nullptr || fresh_.is_new) return nullptr;
+  fresh_.batch->Clear();
+  return std::move(fresh_.batch);
 }
 
 std::string ReplayStore::Waiting() const {
@@ -204,11 +205,7 @@ Status ReplayStore::Load(const StateReader& reader) {
   const bool filled = disk_ != nullptr && disk_->Holds(reader);
   MURMURATE_RETURN_IF_ERROR(limiter_.Load(reader, filled));
   if (filled) MURMURATE_RETURN_IF_ERROR(LoadSteps(reader));
-  if (disk_ != nullptr && !filled) {
-    disk_->Leave(reader);
-    missing_ =
-        disk_->folder() + ": does not have the replay of the checkpoint, which is filled anew";
-  }
+  if (disk_ != nullptr && !filled) disk_->Leave(reader);
   return kept_.sampler().Load(reader);
 }
 

@@ -89,7 +89,7 @@ class ReplayStore : public ExperienceStore {
   StoreCounts counts() const override { return counts_; }
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;
-  std::string missing() const override { return missing_; }
+  std::string missing() const override { return disk_ == nullptr ? "" : disk_->missing(); }
   Status KeepIn(const StoreFolder& folder) override;
   const Status& disk_health() const override {
     return disk_ == nullptr ? ExperienceStore::disk_health() : disk_->health();
@@ -104,6 +104,13 @@ class ReplayStore : public ExperienceStore {
 
  private:
   enum class Given : std::uint8_t { kNothing, kFresh, kSamples };
+  /// The batch that was inserted last.
+  struct Fresh {
+    std::unique_ptr<TrainingBatch> batch;      ///< null: released
+    std::vector<float> raw_rewards;            ///< the learner scales those of the batch
+    std::vector<std::uint64_t> inserted_rows;  ///< the first of each slot
+    bool is_new = false;                       ///< not learned from yet
+  };
 
   void LearnedFresh(const LearnedBatch& result);
   void LearnedSamples(const LearnedBatch& result);
@@ -120,16 +127,12 @@ class ReplayStore : public ExperienceStore {
   KeptSteps kept_;
   SampleBatch samples_;
   RateLimiter limiter_;
-  std::unique_ptr<ReplayOnDisk> disk_;        ///< null: there is none
-  std::unique_ptr<TrainingBatch> fresh_;      ///< null: released
-  std::vector<float> raw_rewards_;            ///< of fresh_: the learner scales those of the batch
-  std::vector<std::uint64_t> inserted_rows_;  ///< the first of each slot of fresh_
-  bool fresh_is_new_ = false;                 ///< not learned from yet
+  std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none
+  Fresh fresh_;
   Given given_ = Given::kNothing;
   int given_updates_ = 0;
   bool left_out_ = false;  ///< a batch, since the last Insert
   StoreCounts counts_;
-  std::string missing_;
 };
 
 }  // namespace murmurate

@@ -28,6 +28,9 @@ class SampleBatch {
     demonstrations_ = std::move(demonstrations);
   }
 
+  /// Copies of what is kept, between two draws.
+  WindowCopy& copy() { return copy_; }
+
   /// Draws so many minibatches, at most most_updates; the largest weight of each is 1. A kept row
   /// is closed. Valid until the next Draw.
   TrainingBatch* Draw(int updates);

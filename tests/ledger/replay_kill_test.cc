@@ -230,6 +230,20 @@ TEST_F(KilledReplay, HasEveryCommittedStepOnce) {
   Stop(learner.get(), player);
 }
 
+TEST_F(KilledReplay, ThatIsNotKeptOnDiskIsFilledAnew) {
+  Write("persist = false\nlearning_starts = 500\nsamples_per_insert = 1\n", 0.1);
+  auto learner = Start({"serve", "r.toml", "--quiet"});
+  Player player(address_, 4);
+  ASSERT_TRUE(CommitsBeyond(player, 1000)) << learner->Errors();
+  learner->Send(SIGKILL);
+  ASSERT_EQ(learner->Wait(kPatience), 128 + SIGKILL);
+  EXPECT_FALSE(place_.Has("runs/r/replay"));
+  const std::uint64_t told = player.stats().steps_committed;
+  learner = Start({"resume", "r", "--quiet"});
+  EXPECT_TRUE(CommitsBeyond(player, told)) << learner->Errors();
+  EXPECT_FALSE(place_.Has("runs/r/replay"));
+}
+
 /// murmurate with `runs` on a disk of 200 MB; empty where that is not allowed.
 std::vector<std::string> SmallDisk() {
   const std::string script =
