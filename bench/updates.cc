@@ -88,10 +88,10 @@ class Played {
 class Updates {
  public:
   Updates(const PolicyAndValue& model, const AlgorithmSettings& settings)
-      : spec_(*settings.kind->networks(model.ToSpec())),
+      : spec_(*settings.kind->networks(model.ToSpec(), settings)),
         learner_(spec_, settings, 1),
         layout_(spec_, settings.trajectory_length),
-        store_(learner_.MakeStore(layout_, PlainBatchMemory())),
+        store_(*learner_.MakeStore(layout_, PlainBatchMemory())),
         batch_(std::make_unique<TrainingBatch>(layout_, 1)),
         played_(spec_, settings.trajectory_length) {
     while (Make() == 0) continue;

@@ -41,7 +41,7 @@ TEST(ChooseDevice, CountsTheWorkOfAReplayByItsSamples) {
   settings.kind = AlgorithmNamed("dqn");
   settings.replay.samples_per_insert = 32;
   settings.replay.minibatch = 128;
-  const LearningWork work = WorkOf(*settings.kind->networks(Small().ToSpec()), settings);
+  const LearningWork work = WorkOf(*settings.kind->networks(Small().ToSpec(), settings), settings);
   EXPECT_EQ(work.rows, 2048);
   EXPECT_EQ(work.updates, 16);
   EXPECT_EQ(work.parameters, ParameterLayout(Small().ToSpec()).published.count)

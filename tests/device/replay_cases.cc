@@ -32,7 +32,7 @@ AlgorithmSettings Settings(const char* kind) {
 ReplayCase CaseOf(std::string name, const char* kind, const PolicyAndValue& model,
                   bool masks = false) {
   const AlgorithmSettings settings = Settings(kind);
-  auto spec = settings.kind->networks(model.ToSpec());
+  auto spec = settings.kind->networks(model.ToSpec(), settings);
   EXPECT_TRUE(spec.ok()) << spec.status();
   return {std::move(name), *std::move(spec), settings, masks};
 }

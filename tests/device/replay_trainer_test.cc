@@ -214,9 +214,10 @@ TEST(DeviceReplayTrainer, RefusesWhatADeviceDoesNotTrain) {
   const auto refusal = [](const char* kind, const Space& action) {
     AlgorithmSettings settings;
     settings.kind = AlgorithmNamed(kind);
-    const auto spec = settings.kind->networks(PolicyAndValue{
-        .spaces = {Box({4}), action},
-        .trunk = {*Layer::Parse("dense 8 tanh")}}.ToSpec());
+    const auto spec = settings.kind->networks(
+        PolicyAndValue{.spaces = {Box({4}), action}, .trunk = {*Layer::Parse("dense 8 tanh")}}
+            .ToSpec(),
+        settings);
     EXPECT_TRUE(spec.ok()) << spec.status();
     return CheckDeviceTrains(*spec, settings).message();
   };
@@ -255,7 +256,7 @@ struct Played {
 Played Play(ReplayCase one, std::unique_ptr<BatchTrainer> trainer) {
   Learner learner(one.spec, one.settings, 7, Initialization{}, std::move(trainer));
   const TrajectoryLayout layout(one.spec, one.settings.trajectory_length);
-  const auto store = learner.MakeStore(layout, PlainBatchMemory());
+  const auto store = *learner.MakeStore(layout, PlainBatchMemory());
   Played played;
   for (std::uint64_t i = 0; i < 6; ++i) {
     store->Insert(

@@ -84,9 +84,11 @@ AlgorithmSettings Settings() {
 }
 
 Result<ModelSpec> Networks(const Space& action, const ContinuousSettings& continuous = {}) {
-  return AlgorithmNamed("iql")->networks(PolicyAndValue{
-      .spaces = {Box({3}), action}, .trunk = {{8, Activation::kTanh}}, .continuous = continuous}
-                                             .ToSpec());
+  return AlgorithmNamed("iql")->networks(
+      PolicyAndValue{
+          .spaces = {Box({3}), action}, .trunk = {{8, Activation::kTanh}}, .continuous = continuous}
+          .ToSpec(),
+      {});
 }
 
 TEST(IqlModelTest, IsAPolicyItsValueTwoCriticsAndTheirTargets) {
@@ -219,10 +221,12 @@ double DistanceFromBest(double inverse_temperature) {
   settings.target_part = 0.05;
   settings.policy.inverse_temperature = inverse_temperature;
   settings.policy.max_advantage_weight = 100.0;
-  const ModelSpec spec = *AlgorithmNamed("iql")->networks(PolicyAndValue{
-      .spaces = {Box({1}), Box({1}, -2, 2)},
-      .trunk = {{16, Activation::kTanh}},
-      .continuous = {.scaled = true}}.ToSpec());
+  const ModelSpec spec =
+      *AlgorithmNamed("iql")->networks(PolicyAndValue{.spaces = {Box({1}), Box({1}, -2, 2)},
+                                                      .trunk = {{16, Activation::kTanh}},
+                                                      .continuous = {.scaled = true}}
+                                           .ToSpec(),
+                                       {});
   settings.epochs = 30;
   Learner learner(spec, settings, 1);
   TrainingBatch batch = RandomSteps(spec, 1024, 3);
