@@ -183,11 +183,11 @@ Result<std::unique_ptr<ExperienceStore>> MakeStore(const AlgorithmSettings& sett
 
 const AlgorithmKind& R2d2Kind() {
   static const AlgorithmKind kKind = [] {
-    AlgorithmKind kind =
-        ReplayKind("r2d2", {"policy_every", "initial_temperature", "target_entropy", "noise",
-                            "noise_color", "target_noise", "target_noise_clip", "dueling",
-                            "quantiles"});
-    std::erase_if(kind.refusals, [](const KeyRefusal& refusal) { return refusal.key == "burn_in"; });
+    AlgorithmKind kind = ReplayKind(
+        "r2d2", {"policy_every", "initial_temperature", "target_entropy", "noise", "noise_color",
+                 "target_noise", "target_noise_clip", "dueling", "quantiles"});
+    std::erase_if(kind.refusals,
+                  [](const KeyRefusal& refusal) { return refusal.key == "burn_in"; });
     kind.sequences = true;
     kind.values = false;
     kind.defaults = {{"algorithm", "trajectory_length", std::int64_t{40}},

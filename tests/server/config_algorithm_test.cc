@@ -248,11 +248,10 @@ TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
             "c.toml:3: model.npc.algorithm.staleness: got \"vtrace\", expected \"block\" or "
             "\"drop\", because a2c has no importance weights; take the line out, or write name = "
             "\"impala\"");
-  EXPECT_EQ(
-      Complaint("[algorithm]\nname = \"pop\"\n"),
-      "c.toml:2: algorithm.name: got \"pop\" (a string), expected \"ppo\" or \"impala\" or "
-      "\"a2c\" or \"dqn\" or \"sac\" or \"td3\" or \"r2d2\" or \"iql\" or \"supervised\" or "
-      "\"bc\"; write for example name = \"impala\"");
+  EXPECT_EQ(Complaint("[algorithm]\nname = \"pop\"\n"),
+            "c.toml:2: algorithm.name: got \"pop\" (a string), expected \"ppo\" or \"impala\" or "
+            "\"a2c\" or \"dqn\" or \"sac\" or \"td3\" or \"r2d2\" or \"iql\" or \"supervised\" or "
+            "\"bc\"; write for example name = \"impala\"");
   EXPECT_TRUE(Load("[algorithm]\nstaleness = \"block\"\n").ok());
   EXPECT_TRUE(Load("[algorithm]\nclip = 0.1\n[model.npc.algorithm]\nname = \"a2c\"\n").ok());
 }
