@@ -246,13 +246,6 @@ void LiveModel::ReportLateBatches() {
       parts_.log(LogLevel::kWarning, "model " + name_ + ": " + late);
 }
 
-std::string LiveModel::Waiting() const {
-  for (const auto& learning : learning_)
-    if (const std::string sentence = learning->Waiting(); !sentence.empty())
-      return "model " + name_ + ": " + sentence;
-  return "";
-}
-
 void LiveModel::Report(const LearnReport& report) {
   source_->OnTrained();
   if (channel_->fed) steps_ = channel_->steps();

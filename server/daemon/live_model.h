@@ -65,8 +65,6 @@ class LiveModel {
   bool left_behind() const { return gate_.shut(); }
   /// Says that a batch takes too long, each time that it is due (LearnLoop::LateBatch).
   void ReportLateBatches();
-  /// "model default: learner waits for experience: ..." (LearnLoop::Waiting), or "".
-  std::string Waiting() const;
 
  private:
   LearnCallbacks Callbacks();

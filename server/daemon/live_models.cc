@@ -61,7 +61,7 @@ std::vector<std::string> LiveModels::Waiting() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;
   for (const auto& model : models_)
-    if (std::string sentence = model->Waiting(); !sentence.empty())
+    if (std::string sentence = model->stores().Waiting(); !sentence.empty())
       sentences.push_back(std::move(sentence));
   return sentences;
 }

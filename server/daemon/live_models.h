@@ -33,7 +33,7 @@ class LiveModels {
                Checkpoint* checkpoint);
 
   void ReportLateBatches();  ///< any thread
-  /// What models that learn nothing at present say of it (LiveModel::Waiting). Any thread.
+  /// What models that learn nothing at present say of it (ModelStores::Waiting). Any thread.
   std::vector<std::string> Waiting() const;
   void AskToEnd();
   void AwaitEnd(std::int64_t deadline_ns);

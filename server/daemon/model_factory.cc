@@ -189,11 +189,11 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   offered.on_evaluated = [evaluations](std::span<const EpisodeRecord> episodes) {
     evaluations->AddPlayed(episodes);
   };
-  // One that has no memory, or whose state is damaged, ends the run: no actor can do anything about
-  // it.
+  // Without its first model, or one that it is resumed with, the run ends; a later one is refused.
+  const bool needed = models_.all().empty() || resumed != nullptr;
   Status started = models_.Add(std::move(model), std::move(made.learner), resumed,
                                StoreDirectory(settings, name), play->get());
-  if (!started.ok()) parts_.signals->RequestFailure(started);
+  if (!started.ok() && needed) parts_.signals->RequestFailure(started);
   MURMURATE_RETURN_IF_ERROR(std::move(started));
   offered.evaluation_share = evaluations->share();
   return offered;

@@ -64,4 +64,11 @@ std::vector<std::string> ModelStores::Troubles() const {
   return all;
 }
 
+std::string ModelStores::Waiting() const {
+  for (const auto& loop : loops_)
+    if (const std::string sentence = loop->Waiting(); !sentence.empty())
+      return "model " + model_ + ": " + sentence;
+  return "";
+}
+
 }  // namespace murmurate

@@ -38,6 +38,8 @@ class ModelStores {
   void Seal(SavedState* state) const;           ///< the thread that writes a checkpoint
   void Written(const SavedState& state) const;  ///< the same, when it is on the disk
 
+  /// "model default: learner waits for experience: ..." (LearnLoop::Waiting), or "". Any thread.
+  std::string Waiting() const;
   /// "model default: runs/NAME/replay/...: the replay cannot be written (...)". Any thread.
   std::vector<std::string> Troubles() const;
 

@@ -89,6 +89,7 @@ void WindowCopy::AddChunk(std::uint64_t number, TrainingBatch* batch) {
   const Chunk& chunk = rows_->At(number);
   const std::size_t begin = batch->trajectories.size() * static_cast<std::size_t>(batch->length);
   CopyBegin({number, 0}, batch);
+  CopyState({number, 0}, 0, batch);
   rows_->ring().CopyTo(chunk.first_row, chunk.steps, begin, batch);
   AddFinals({number, 0}, chunk.steps, begin, batch);
   CopyEnd({number, chunk.steps - 1}, batch);

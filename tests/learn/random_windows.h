@@ -29,6 +29,24 @@ struct RandomWindows {
 
   float Number() { return 2.0f * random.Uniform() - 1.0f; }
 
+  /// A random action; its choices are allowed by `mask`, of layout.mask_bytes().
+  void AddAction(const ActionLayout& layout, std::span<const std::uint8_t> mask,
+                 std::vector<std::int32_t>* action) {
+    for (const ActionPart& part : layout.parts())
+      for (int k = 0; k < part.count; ++k) {
+        if (part.kind == ActionPart::Kind::kContinuous) {
+          action->push_back(std::bit_cast<std::int32_t>(0.8f * Number()));
+          continue;
+        }
+        const bool is_switch = part.choices.empty();
+        const auto choices = static_cast<std::size_t>(is_switch ? 2 : part.choices[k]);
+        std::size_t choice = random.UniformInt(choices);
+        while (!is_switch && mask[choice] == 0) choice = random.UniformInt(choices);
+        if (!is_switch) mask = mask.subspan(choices);
+        action->push_back(static_cast<std::int32_t>(choice));
+      }
+  }
+
   void AddWindow(const ModelSpec& spec, int i, int steps, bool masked) {
     const ActionLayout layout(spec.spaces.action, spec.continuous);
     const auto width = batch.layout.row_words();
@@ -41,17 +59,10 @@ struct RandomWindows {
     for (std::size_t k = 0; k < width; ++k) next.push_back(Number());
     for (int step = 0; step < steps; ++step) {
       reward.push_back(Number());
-      for (const ActionPart& part : layout.parts())
-        for (int k = 0; k < part.count; ++k) {
-          const bool number = part.kind == ActionPart::Kind::kContinuous;
-          const auto choice = [&] {
-            return static_cast<std::int32_t>(
-                random.UniformInt(static_cast<std::uint64_t>(part.choices[k])));
-          };
-          action.push_back(number ? std::bit_cast<std::int32_t>(0.8f * Number()) : choice());
-        }
+      const std::size_t allowed = mask.size();
       for (int k = 0; k < layout.mask_bytes(); ++k)
         mask.push_back(k % 2 == 0 || random.UniformInt(2) == 1);
+      AddAction(layout, std::span(mask).subspan(allowed), &action);
     }
     flags[0] = i % 2 == 0 ? kFirst : 0;
     if (i % 3 == 0) flags.back() |= kTerminatedFlag;
