@@ -85,6 +85,7 @@ class HostDevice : public Device {
   void FailAfter(std::uint64_t calls) { calls_left_ = static_cast<std::int64_t>(calls); }
   /// Does all that was enqueued.
   void Finish();
+  bool finished() const { return queues_.empty(); }
   /// Blocks of device memory, bytes of pinned memory, events and graphs that were not given back.
   std::size_t blocks() const { return memory_.blocks(); }
   /// Sums over ranks (host_ranks.h).

@@ -191,6 +191,17 @@ TEST(DeviceReplayTrainer, HasTheLastFinishedBatchWhereTheDeviceFails) {
   }
 }
 
+/// So that a device which fails at the beginning is known before anything is learned.
+TEST(DeviceReplayTrainer, IsMadeWhenTheDeviceHasDoneAllThatWasAsked) {
+  for (const ReplayCase& one : SmallCases()) {
+    SCOPED_TRACE(one.name);
+    const auto device = std::make_shared<HostDevice>();
+    const auto made = MakeDeviceTrainer(one.spec, one.settings, device);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_TRUE(device->finished());
+  }
+}
+
 TEST(DeviceReplayTrainer, TakesTheMemoryThatIsSaidAndNoLess) {
   for (const ReplayCase& one : SmallCases()) {
     SCOPED_TRACE(one.name);
