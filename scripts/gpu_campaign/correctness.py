@@ -238,7 +238,7 @@ STAGES = (
     ("cartpole", 30, learns("cartpole", 475)),
     ("catch", 40, learns("catch", 0.9)),
     ("recall", 40, learns("recall", 0.9)),
-    ("cartpole-dqn", 60, learns("cartpole-dqn", 400)),
+    ("catch-dqn", 60, learns("catch-dqn", 0.9)),
     ("pendulum-sac", 60, learns("pendulum-sac", -200)),
     ("sensors", 40, sensors),
     ("kill -9 and resume", 40, kill_and_resume),
