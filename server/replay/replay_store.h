@@ -38,8 +38,8 @@
 // in; what Save says is then the replay itself, and a run that is loaded from it goes on with the
 // same bits, whatever ended the last one: Next gives what was still due before the first Insert.
 // Save waits for no disk; Seal does, so that what it says outlives the end of the machine, too. It
-// takes up to `capacity` steps of disk, what two checkpoints lie apart, and two files of a quarter
-// of the capacity (16 to 256 MiB).
+// takes up to `capacity` steps of disk, the steps played between two checkpoints, and two files of
+// a quarter of the capacity (16 to 256 MiB).
 //
 // While its disk is full it goes on in memory, and disk_health says so; it writes what is missing
 // when there is room again. Until then Save keeps no steps, as without a disk: a resumed run fills

@@ -96,11 +96,12 @@ TEST(PrivilegedRun, TheValueLearnsFromItAndThePolicyFileHasNothingOfIt) {
   Play(agent, 1, false);
 }
 
-TEST(PrivilegedRun, AValueThatSharesThePolicysLayersIsRefused) {
+/// A game with a privileged observation, of a daemon with this setting.
+void ExpectRefused(const std::string& setting, const std::string& reason) {
   const Workplace place;
   const std::string address = "ipc://" + place.path() + "/main";
-  Process serve(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
-                               "model.separate_value=false"});
+  Process serve(place.path(),
+                {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set", setting});
   ASSERT_TRUE(serve.Says(" serves "));
   auto client = Client::Connect(address, {.quiet = true});
   ASSERT_TRUE(client.ok()) << client.status();
@@ -108,11 +109,15 @@ TEST(PrivilegedRun, AValueThatSharesThePolicysLayersIsRefused) {
       (*client)->NewAgent({.observation = Box({2}), .action = Discrete(2), .privileged = Box({1})});
   ASSERT_TRUE(agent.valid());
   EXPECT_TRUE(Eventually(10, [&] { return (*client)->State().state == ClientState::kRefused; }));
-  EXPECT_THAT((*client)->State().reason,
-              HasSubstr("model.separate_value: expected true: the agents of model default have a "
-                        "privileged observation"));
+  EXPECT_THAT((*client)->State().reason, HasSubstr(reason));
   serve.Send(SIGTERM);
   (void)serve.Wait(10);
+}
+
+TEST(PrivilegedRun, AValueThatSharesThePolicysLayersIsRefused) {
+  ExpectRefused("model.separate_value=false",
+                "model.separate_value: expected true: the agents of model default have a "
+                "privileged observation");
 }
 
 /// Whose critics read it and whose policies do not: an algorithm, and the action of the game.
@@ -174,22 +179,9 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, CriticsRun,
                          [](const auto& test) { return std::string(test.param.algorithm); });
 
 TEST(PrivilegedRun, DqnWhoseValuesAreThePolicyRefusesIt) {
-  const Workplace place;
-  const std::string address = "ipc://" + place.path() + "/main";
-  Process serve(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
-                               "algorithm.name=\"dqn\""});
-  ASSERT_TRUE(serve.Says(" serves "));
-  auto client = Client::Connect(address, {.quiet = true});
-  ASSERT_TRUE(client.ok()) << client.status();
-  Agent agent =
-      (*client)->NewAgent({.observation = Box({2}), .action = Discrete(2), .privileged = Box({1})});
-  ASSERT_TRUE(agent.valid());
-  EXPECT_TRUE(Eventually(10, [&] { return (*client)->State().state == ClientState::kRefused; }));
-  EXPECT_THAT((*client)->State().reason,
-              HasSubstr("dqn plays by the values that it learns, so they cannot read a privileged "
-                        "observation"));
-  serve.Send(SIGTERM);
-  (void)serve.Wait(10);
+  ExpectRefused("algorithm.name=\"dqn\"",
+                "dqn plays by the values that it learns, so they cannot read a privileged "
+                "observation");
 }
 
 }  // namespace
