@@ -259,7 +259,7 @@ Result<std::unique_ptr<RecordedSteps>> ModelFactory::OpenDemonstrations(
     return status;
   }
   parts_.log(LogLevel::kInfo,
-             "model " + name + ": its replay begins with " + (*play)->Description());
+             "model " + name + ": its demonstrations are " + (*play)->Description());
   return play;
 }
 
