@@ -77,7 +77,8 @@ std::vector<std::uint32_t> TimeWakes() {
 struct Timings {
   std::uint64_t allocations = 0;  // and frees, in all turns
   std::vector<std::uint32_t> act, empty;
-  std::uint64_t first_act = 0;  ///< of the agent's life
+  std::uint64_t first_act = 0;            ///< of the agent's life
+  std::vector<std::uint64_t> hand_overs;  ///< the steps of the agent after which there was one
 };
 
 /// Turns of Act and of nothing, each call timed.
@@ -109,15 +110,44 @@ Timings TimeCalls(Agent& agent, std::uint64_t acted, int turns) {
   return timings;
 }
 
-void PrintCalls(Timings timings, const std::vector<std::uint64_t>& hand_overs) {
+struct Split {
   std::vector<std::uint32_t> handing, plain;
-  // Every trajectory here has all its steps: where one was handed over, all were, those too that
-  // were dropped when the other core was late.
-  const std::uint64_t place = hand_overs.empty() ? 0 : hand_overs.back() % kLength;
+};
+
+/// Every trajectory here has all its steps: where one was handed over, all were, those too that
+/// were dropped when the other core was late.
+Split SplitAtHandOvers(const Timings& timings) {
+  Split split;
+  const std::uint64_t place = timings.hand_overs.empty() ? 0 : timings.hand_overs.back() % kLength;
   for (std::size_t i = 0; i < timings.act.size(); ++i) {
     const bool hands_over = (timings.first_act + i) % kLength == place;
-    (hands_over ? handing : plain).push_back(timings.act[i]);
+    (hands_over ? split.handing : split.plain).push_back(timings.act[i]);
   }
+  return split;
+}
+
+/// Times a model that is acted by as `act` says, on core 0, beside a learner.
+Timings TimeActing(LiveLearner::Options options, const ActSettings& act, int turns) {
+  PinTo(1);  // whatever threads are made from here on
+  options.act = act;
+  LiveLearner learner(options);
+  auto client =
+      *Client::Connect(options.address, {.name = "bench", .without_policy = WithoutPolicy::kWait});
+  PinTo(0);
+  Agent agent = client->NewAgent({.observation = Box({4}), .action = Discrete(2)});
+  const std::vector<float> observation(4);
+  for (int i = 0; i < 10000; ++i) agent.Act(observation), agent.Reward(0);
+  const std::uint64_t acted = client->Stats().steps;
+  Timings timings = TimeCalls(agent, acted, turns);
+  timings.hand_overs = learner.PopHandOvers();
+  if (const std::uint64_t dropped = client->Stats().trajectories_dropped; dropped > 0)
+    std::printf("trajectories dropped: %llu\n", static_cast<unsigned long long>(dropped));
+  return timings;
+}
+
+void PrintCalls(Timings timings) {
+  Split split = SplitAtHandOvers(timings);
+  std::vector<std::uint32_t>&plain = split.plain, &handing = split.handing;
   const double tail = Percentile(plain, 0.999), empty_tail = Percentile(timings.empty, 0.999);
   const double empty = Percentile(timings.empty, 0.5);
   const bool under = tail <= 2.0;
@@ -187,34 +217,43 @@ void MeasureLoop(const std::string& address) {
          .smaller_is_better = true});
 }
 
+/// The same network as values of choices: greedy, one choice in twenty at random.
+void PrintQNetwork(const LiveLearner::Options& options) {
+  constexpr int kRounds = 3;
+  std::vector<double> values, policies;
+  for (int round = 0; round < kRounds; ++round) {
+    Split of_policy = SplitAtHandOvers(TimeActing(options, {}, 20));
+    policies.push_back(Percentile(of_policy.plain, 0.5));
+    Split of_values = SplitAtHandOvers(
+        TimeActing(options, {.mode = ActSettings::Mode::kEpsilon, .epsilon = 0.05f}, 20));
+    values.push_back(Percentile(of_values.plain, 0.5));
+  }
+  std::ranges::sort(values);
+  std::ranges::sort(policies);
+  Print({.name = "Act 4-64-64-2 of a Q network, p50 (limit: of a policy)",
+         .unit = "us",
+         .ours = values[kRounds / 2],
+         .limit = policies[kRounds / 2],
+         .target = 1.0,
+         .target_is_ratio = true,
+         .smaller_is_better = true});
+}
+
 int Main() {
-  PinTo(1);  // whatever threads are made from here on
+  PinTo(1);
   const auto folder = RuntimeFolder();
   if (!folder.ok()) return 5;
-  const std::string address = "ipc://" + *folder + "/act-bench";
+  LiveLearner::Options options;
+  options.address = "ipc://" + *folder + "/act-bench";
+  options.trajectory_length = kLength;
+  options.spec.spaces = {Box({4}), Discrete(2)};
+  options.spec.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
+  PrintCalls(TimeActing(options, {}, 60));
+  PrintQNetwork(options);
+  PinTo(1);
   {
-    LiveLearner::Options options;
-    options.address = address;
-    options.trajectory_length = kLength;
-    options.spec.spaces = {Box({4}), Discrete(2)};
-    options.spec.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
     LiveLearner learner(options);
-    {
-      auto client =
-          *Client::Connect(address, {.name = "bench", .without_policy = WithoutPolicy::kWait});
-      PinTo(0);
-      Agent agent = client->NewAgent({.observation = Box({4}), .action = Discrete(2)});
-      const std::vector<float> observation(4);
-      for (int i = 0; i < 10000; ++i) agent.Act(observation), agent.Reward(0);
-      const std::uint64_t acted = client->Stats().steps;
-      Timings timings = TimeCalls(agent, acted, 60);
-      const std::uint64_t dropped = client->Stats().trajectories_dropped;
-      PrintCalls(std::move(timings), learner.PopHandOvers());
-      if (dropped > 0)
-        std::printf("trajectories dropped: %llu\n", static_cast<unsigned long long>(dropped));
-    }
-    PinTo(1);
-    MeasureLoop(address);
+    MeasureLoop(options.address);
   }
   RemoveRuntimeFolder();
   return 0;

@@ -49,6 +49,7 @@ void LiveLearner::Publish(std::int64_t now_ns) {
   next_publish_ns_ = now_ns + options_.publish_every_ns;
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->version = ++version_;
+  snapshot->act = options_.act;
   snapshot->parameters = AlignedFloats(parameters_.size());
   std::copy(parameters_.begin(), parameters_.end(), snapshot->parameters.begin());
   publishing_->Post("default", std::move(snapshot));

@@ -23,6 +23,7 @@ class LiveLearner {
   struct Options {
     std::string address;
     PolicyAndValue spec;
+    ActSettings act = {};
     int trajectory_length = 128, batch = 64;
     bool shm = true;
     std::int64_t publish_every_ns = 10 * kNanosecondsPerMillisecond;

@@ -4,11 +4,12 @@
   scripts/compare-sb3.py runs FILE.csv --side sb3|murmurate [--tasks ...] [--seeds ...]
   scripts/compare-sb3.py table FILE.csv
 
-A run that the file has is not run again, so an interrupted call goes on. `sb3`: PPO with the
+A run that the file has is not run again, so an interrupted call goes on. `sb3`: PPO or SAC with the
 hyperparameters of rl-baselines3-zoo, one process. `murmurate`: a bare `serve` (no config; a task's
 gamma where the table below says so; `--set` for all, named by `--label`) with four processes of
 murmurate.Actor, then its exported policy; `--same`: with the hyperparameters of the other side,
-where it has no gSDE. Both: 20 greedy episodes at the end.
+where it has no gSDE. Tasks of SAC: `serve mujoco-sac` with one process, one update a step on both
+sides. Both: 20 greedy episodes at the end.
 
 Needs: stable-baselines3, gymnasium[mujoco], and python/ of this tree; MURMURATE names the executable.
 """
@@ -110,11 +111,16 @@ TASKS = {
         "steps": 300_000, "envs": 4, "normalize": True, "ours": ["algorithm.gamma=0.9999"],
         "ppo": {"gamma": 0.9999, "n_steps": 1024, "batch_size": 256, "learning_rate": 6e-4, "gae_lambda": 0.98}},
     "Signpost-v0": {"steps": 300_000, "envs": 1, "normalize": False, "policy": "MultiInputPolicy", "ppo": {}},
+    # SAC: hyperparams/sac.yml there, which sets learning_starts alone.
+    "HalfCheetah-v5/sac": {"steps": 100_000, "envs": 1, "normalize": False, "sac": {"learning_starts": 10_000},
+                           "config": "mujoco-sac", "actors": 1},
+    "Hopper-v5/sac": {"steps": 100_000, "envs": 1, "normalize": False, "sac": {"learning_starts": 10_000},
+                      "config": "mujoco-sac", "actors": 1},
 }
 
 
 def make(task):
-    return gymnasium.wrappers.TimeLimit(Signpost(), 60) if task == "Signpost-v0" else gymnasium.make(task)
+    return gymnasium.wrappers.TimeLimit(Signpost(), 60) if task == "Signpost-v0" else gymnasium.make(task.split("/")[0])
 
 
 class Diary(gymnasium.Wrapper):
@@ -148,17 +154,18 @@ def sb3_process(task, seed, folder):
 
     torch.set_num_threads(1)
     said = TASKS[task]
-    ppo = dict(said["ppo"])
-    if "activation_fn" in ppo.get("policy_kwargs", {}):
-        ppo["policy_kwargs"] = {**ppo["policy_kwargs"], "activation_fn": torch.nn.ReLU}
+    algorithm = stable_baselines3.SAC if "sac" in said else stable_baselines3.PPO
+    settings = dict(said["sac"] if "sac" in said else said["ppo"])
+    if "activation_fn" in settings.get("policy_kwargs", {}):
+        settings["policy_kwargs"] = {**settings["policy_kwargs"], "activation_fn": torch.nn.ReLU}
     envs = DummyVecEnv([lambda: Diary(make(task), folder / "episodes.txt")] * said["envs"])
     if said["normalize"]:
-        envs = VecNormalize(envs, gamma=ppo.get("gamma", 0.99))
-    model = stable_baselines3.PPO(said.get("policy", "MlpPolicy"), envs, seed=seed, device="cpu", **ppo)
+        envs = VecNormalize(envs, gamma=settings.get("gamma", 0.99))
+    model = algorithm(said.get("policy", "MlpPolicy"), envs, seed=seed, device="cpu", **settings)
     model.learn(said["steps"])
     judge = DummyVecEnv([lambda: stable_baselines3.common.monitor.Monitor(make(task))])
     if said["normalize"]:
-        frozen = VecNormalize(judge, gamma=ppo.get("gamma", 0.99), training=False, norm_reward=False)
+        frozen = VecNormalize(judge, gamma=settings.get("gamma", 0.99), training=False, norm_reward=False)
         frozen.obs_rms = envs.obs_rms
         judge = frozen
     judge.seed(10_000 + seed)
@@ -217,12 +224,12 @@ def run_murmurate(task, seed, folder, options):
     (folder / "run").mkdir(mode=0o700)
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder / "run")}
     with open(folder / "serve.txt", "w") as out:
-        serve = subprocess.Popen([options.murmurate, "serve", "--seed", str(seed), "--quiet",
+        serve = subprocess.Popen([options.murmurate, "serve", *said.get("config", "").split(), "--seed", str(seed), "--quiet",
                                   *[word for one in words for word in ("--set", one)]],
                                  cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
     context = multiprocessing.get_context("spawn")
     actors = [context.Process(target=actor_process, args=(task, 100 * seed + i, address, folder / "episodes.txt"),
-                              daemon=True) for i in range(ACTORS)]
+                              daemon=True) for i in range(said.get("actors", ACTORS))]
     for actor in actors:
         actor.start()
     try:

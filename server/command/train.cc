@@ -12,6 +12,7 @@
 #include "server/daemon/cluster.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/learners_advice.h"
+#include "server/daemon/stop_rules_of.h"
 #include "server/data/training_data.h"
 #include "server/metrics/number_text.h"
 #include "server/parameters/parameters_settings.h"
@@ -95,6 +96,18 @@ std::string Waits(const Daemon::Outcome& outcome) {
          (outcome.actor_wait ? ", actors " + PercentText(*outcome.actor_wait) : "");
 }
 
+/// A run whose last evaluation reaches stop_at_return is solved, though its steps are spent.
+RunEnd EndAfterEvaluation(RunEnd end, const Daemon::Outcome& outcome, const StopRules& rules) {
+  const bool reached = rules.evaluated && rules.at_return && outcome.evaluation &&
+                       outcome.evaluation->mean_return >= *rules.at_return;
+  return end == RunEnd::kBudgetSpent && reached ? RunEnd::kSolved : end;
+}
+
+/// An evaluation reached stop_at_return, and what was played for training did not.
+bool SolvedByEvaluation(RunEnd end, const Daemon::Outcome& outcome, const RunSettings& run) {
+  return end == RunEnd::kSolved && run.stop_at_return && outcome.mean_return < run.stop_at_return;
+}
+
 std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettings& run) {
   const std::string what =
       StepsInWords(outcome.steps) + " in " +
@@ -102,6 +115,8 @@ std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettin
                                  ReturnText(*outcome.mean_return) + " over the last 100 episodes"
                            : ShortDuration(outcome.seconds)) +
       Waits(outcome);
+  if (SolvedByEvaluation(end, outcome, run))
+    return "Solved: " + what + ". An evaluation reached stop_at_return; checkpoints/best has it.";
   if (end == RunEnd::kSolved) return "Solved: " + what + '.';
   if (end == RunEnd::kAsked || end == RunEnd::kAskedToResume) return "Stopped: " + what + '.';
   if (end == RunEnd::kStepsReached) return "Done: " + what + '.';
@@ -271,7 +286,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   MURMURATE_RETURN_IF_ERROR(StartOthers(&cluster, config, **daemon, job.get(), resumes));
-  const RunEnd end = Await(&signals, &children, &cluster, (*daemon)->log());
+  RunEnd end = Await(&signals, &children, &cluster, (*daemon)->log());
   const std::int64_t reminder_ns = MonotonicNs() + kReminderNs;
   bool reminded = false;
   const auto gone = [&] {
@@ -287,11 +302,13 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   if (!signals.failure().ok()) return signals.failure();
   if (!outcome.unreached.ok()) return outcome.unreached;
   if (config.run().follows()) return 0;
+  end = EndAfterEvaluation(end, outcome, StopRulesOf(config));
   (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());
   if (!outcome.checkpoint.empty())
-    (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory());
+    (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory() +
+                     (SolvedByEvaluation(end, outcome, config.run()) ? "/checkpoints/best" : ""));
   return end == RunEnd::kBudgetSpent ? 1 : 0;
 }
 

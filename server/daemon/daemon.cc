@@ -12,6 +12,7 @@
 #include "server/daemon/daemon_state.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/run_log.h"
+#include "server/daemon/stop_rules_of.h"
 #include "server/daemon/taken_port.h"
 #include "server/daemon/version.h"
 #include "server/operate/operate_settings.h"
@@ -123,9 +124,7 @@ Status Daemon::State::OpenOperate(const std::string& folder) {
   op.title = parts.directory.name() + ": " + KindFor(parts.config.entries()).name;
   op.directory = &parts.directory;
   op.display = &display;
-  if (!parts.config.run().follows())
-    op.stop = {parts.config.run().stop_at_return, parts.config.run().stop_at_steps,
-               parts.config.run().steps};
+  if (!parts.config.run().follows()) op.stop = StopRulesOf(parts.config);
   op.retention = parts.config.checkpoint().retention;
   if (parts.options.plan)
     for (const ResumedModel& model : parts.options.plan->models)

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "server/daemon/stop_rules_of.h"
 #include "server/data/data_feed.h"
 #include "server/data/data_settings.h"
 #include "server/metrics/number_text.h"
@@ -103,11 +104,12 @@ std::optional<Over> AlreadyOver(const ResumePlan& plan, const Config& config) {
                 " times already; to go on, let it do so more often: --set data.passes=NUMBER"};
   if (!progress.Load(StateReader(state, "progress"), checkpoint.weights.steps).ok())
     return std::nullopt;
-  const auto end = EndOf({run.stop_at_return, run.stop_at_steps, run.steps}, progress);
+  const StopRules rules = StopRulesOf(config);
+  const auto end = EndOf(rules, progress);
   if (!end) return std::nullopt;
   if (*end == RunEnd::kSolved)
     return Over{"solved already, with a mean return of " +
-                ReturnText(*progress.means().mean_return()) +
+                ReturnText(*ReachedReturn(rules, progress)) +
                 "; to go on, ask for more: --set run.stop_at_return=NUMBER"};
   const std::string steps = WithCommas(progress.learned_steps());
   return Over{"has learned from its steps already (" + steps +

@@ -174,7 +174,10 @@ void Operate::ApplyUpdate(const TrainingUpdate& update) {
 void Operate::ApplyEvaluation(const std::string& model, const Evaluation& evaluation) {
   const bool alone = evaluation.by == EvaluatedBy::kLearner;
   if (alone && rows_.asked()) WriteRows(MonotonicNs());
-  if (ModelRecord* record = Find(model)) record->progress().ApplyEvaluation(evaluation);
+  if (ModelRecord* record = Find(model)) {
+    record->progress().ApplyEvaluation(evaluation);
+    if (record == models_.front().get()) ending_.Check(record->progress());
+  }
   alone ? rows_.Ask() : rows_.OnNews();
 }
 

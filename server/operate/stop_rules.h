@@ -15,7 +15,13 @@ struct StopRules {
   std::optional<double> at_return = {};        ///< rollout mean, over 100 episodes
   std::optional<std::uint64_t> at_steps = {};  ///< learned from, earlier than the budget
   std::optional<std::uint64_t> budget = {};    ///< steps learned from
+  /// at_return is reached by the learner's own evaluation, too: the play that an algorithm of
+  /// replays learns from is partly chosen at random for as long as it learns.
+  bool evaluated = false;
 };
+
+/// The mean return that at_return is compared with: the larger one where an evaluation counts.
+std::optional<double> ReachedReturn(const StopRules& rules, const Progress& progress);
 
 enum class RunEnd {
   kAsked,          ///< a signal or `murmurate stop`

@@ -53,6 +53,23 @@ struct Fixture {
   std::unique_ptr<Operate> operate;
 };
 
+TEST(Operate, AnEvaluationReachesTheReturnWhereItCounts) {
+  for (const bool counts : {false, true}) {
+    Fixture fixture({.at_return = 475.0, .evaluated = counts});
+    fixture.Post(1000, 400, 100);
+    fixture.operate->PostEvaluation("default", {.version = 1, .episodes = 100, .mean_return = 474});
+    fixture.operate->PollOnce(0);
+    EXPECT_TRUE(fixture.ends.empty());
+    fixture.operate->PostEvaluation(
+        "default", {.version = 2, .episodes = 100, .mean_return = 480, .by = EvaluatedBy::kShare});
+    fixture.operate->PollOnce(0);
+    EXPECT_TRUE(fixture.ends.empty()) << "of what actors chose to play";
+    fixture.operate->PostEvaluation("default", {.version = 2, .episodes = 100, .mean_return = 480});
+    fixture.operate->PollOnce(0);
+    EXPECT_EQ(fixture.ends, counts ? std::vector{RunEnd::kSolved} : std::vector<RunEnd>{});
+  }
+}
+
 TEST(Operate, StopsWhenAHundredEpisodesReachTheReturn) {
   Fixture fixture({.at_return = 475.0});
   fixture.Post(1000, 500, 99);
