@@ -141,6 +141,8 @@ void PrintDevice(const Config& config, const std::string& model, const ModelSett
   };
   PrintBytes("parameters, gradient and optimizer", of(MemoryPurpose::kParameters));
   PrintBytes("batches and their plans", of(MemoryPurpose::kBatches));
+  if (of(MemoryPurpose::kReplay) > 0)
+    PrintBytes("the replay's observations", of(MemoryPurpose::kReplay));
   PrintBytes("a minibatch's activations and gradients", of(MemoryPurpose::kActivations));
   PrintBytes("workspaces of cuBLASLt and cuDNN, at most", of(MemoryPurpose::kLibraries));
   PrintBytes("all else", of(MemoryPurpose::kWorkspace));

@@ -3,9 +3,35 @@
 #include "server/config/config_checks.h"
 #include "server/config/model_settings.h"
 #include "server/learn/algorithm.h"
+#include "server/learn/algorithm_keys.h"
 #include "server/parameters/parameters_settings.h"
 
 namespace murmurate {
+namespace {
+
+/// The most rows whose places have a number of 32 bits, with those beside the ring.
+constexpr std::uint64_t kMostDeviceRows = 2'000'000'000;
+
+/// [replay] memory = "device".
+Status CheckReplayMemory(const Config& config, const std::string& model) {
+  const SectionView keys = ReplayKeys().View(config.entries(), model);
+  const ReplaySettings replay = ReplayKeys().Read(keys).replay;
+  if (replay.memory == RowMemory::kHost) return {};
+  if (config.Read(ModelKeys(), model).device.processor())
+    return keys.Refuse("memory",
+                       "\"host\", because device of [model] is \"cpu\"; take the line out, or "
+                       "write device = \"cuda:0\"");
+  if (replay.demonstration_share > 0.0)
+    return keys.Refuse("memory",
+                       "\"host\", because demonstration_share keeps demonstrations apart, on this "
+                       "host; take one of the two lines out");
+  if (replay.capacity > kMostDeviceRows)
+    return keys.Refuse("capacity",
+                       "at most 2000000000 with memory = \"device\"; lower it, or take memory out");
+  return {};
+}
+
+}  // namespace
 
 Status CheckDevice(const Config& config, const std::string& model) {
   const SectionView keys = ModelKeys().View(config.entries(), model);
@@ -15,6 +41,7 @@ Status CheckDevice(const Config& config, const std::string& model) {
     return keys.Refuse("device",
                        "\"cpu\", \"cuda\", \"cuda:N\" with the number of a GPU (the first is 0), "
                        "or \"auto\"; write for example device = \"cuda:0\"");
+  MURMURATE_RETURN_IF_ERROR(CheckReplayMemory(config, model));
   const bool others_use_it = !config.Read(ModelKeys()).device.processor();
   if (device.processor() && others_use_it) return {};
   if (device.processor())

@@ -28,7 +28,7 @@ Result<std::unique_ptr<BatchTrainer>> DeviceReplayTrainer::Make(const ModelSpec&
 
 std::size_t DeviceReplayTrainer::PassesOfPlan() const {
   if (learns()) return plan_->updates.size();
-  if (!prioritizes_) return 0;
+  if (!prioritizes_ || copies_kept_rows()) return 0;
   const auto steps = static_cast<std::size_t>(engine_->passes().steps());
   return (plan_->rows.size() + steps - 1) / steps;
 }
@@ -54,6 +54,7 @@ void DeviceReplayTrainer::Begin(const TrainingBatch& batch, const BatchPlan& pla
   begun_ = done_ = 0;
   random_ = Random(plan.seed);
   if (!Works()) return;
+  if (learns()) engine_->Update(batch);
   engine_->BeginBatch(plan.learning_rate);
   BeginRound();
 }

@@ -1,7 +1,8 @@
 // DeviceReplayTrainer: trains on steps from a replay on a device (device_replay_engine.h). A batch
 // that a replay gave makes the plan's updates; of one that is new, the error of each planned row is
 // found where steps are drawn by them (first priorities), and its observations are counted here, on
-// the host.
+// the host. Where the replay's rows are on the device (ReplaySettings::memory), a new batch's are not
+// there yet: the replay gives them the largest priority so far, as Schaul et al. 2016 do.
 //
 // Nothing waits between Begin and Finish unless the plan has more updates than go to the device at
 // once (ReplaySettings::most_updates). After the device has failed, parameters() and what the
@@ -34,6 +35,7 @@ class DeviceReplayTrainer : public BatchTrainer {
   BatchSums Finish() override;
   Status Health() const override;
   std::string Progress() const override { return where_; }
+  bool copies_kept_rows() const override { return engine_->passes().keeps_rows(); }
 
   std::span<const float> parameters() const override;
   void SetParameters(std::span<const float> parameters) override;

@@ -100,6 +100,7 @@ struct StoreSetup {
   const TrajectoryLayout& layout;
   std::uint64_t seed;   ///< of its draws
   BatchMemory& memory;  ///< of batches that it makes; outlives it
+  bool places = false;  ///< batches of samples name rows by their places (KeptRows)
 };
 
 /// On-policy learning: each batch is learned from once, as it was inserted, and gives its credit

@@ -246,6 +246,7 @@ void TrainingBatch::Clear() {
   episodes.clear();
   masked = false;
   samples = Samples::kNew;
+  kept = nullptr;
   learned = false;
   std::fill(weight.begin(), weight.end(), 0.0f);
 }

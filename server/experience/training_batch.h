@@ -12,6 +12,7 @@
 
 #include "server/experience/batch_memory.h"
 #include "server/experience/batch_shape.h"
+#include "server/experience/kept_rows.h"
 #include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
@@ -103,6 +104,9 @@ class TrainingBatch {
     kReplayed,  ///< from a replay: windows of steps that were counted when they were new
   };
   Samples samples = Samples::kNew;
+  /// Not null, of samples from a replay for a device that has a copy of its rows: every row of an
+  /// observation is one word that names a row of these. Clear: null.
+  KeptRows* kept = nullptr;
   /// The learner sets it when it has learned from the batch: its rewards are scaled then, and its
   /// episodes reported. Clear: false.
   bool learned = false;

@@ -153,6 +153,9 @@ const Keys<AlgorithmSettings>& ReplayKeys() {
         "steps are drawn by their error to this power; 0: all alike", Example("0.6"), Range(0, 10)},
        {"importance_exponent", In(&S::replay, &R::importance_exponent),
         "how far weights make up for that; 1: wholly", Range(0, 1)},
+       {"memory", In(&S::replay, &R::memory),
+        "where minibatches are put together; device: the GPU that learns has a copy of the "
+        "observations"},
        {"persist", In(&S::replay, &R::persist),
         "it is on disk beside the checkpoints; false: a resumed run fills it anew"},
        {"demonstrations", In(&S::replay, &R::demonstrations),

@@ -21,6 +21,10 @@ constexpr std::span<const EnumName<ActSettings::Noise>> NamesOf(ActSettings::Noi
   return kNoiseNames;
 }
 
+inline constexpr EnumName<RowMemory> kRowMemoryNames[] = {{RowMemory::kHost, "host"},
+                                                          {RowMemory::kDevice, "device"}};
+constexpr std::span<const EnumName<RowMemory>> NamesOf(RowMemory) { return kRowMemoryNames; }
+
 /// A number, or a schedule; of one without steps `over_the_budget` is set and `steps` 0.
 template <>
 struct ConfigType<Schedule> {

@@ -76,6 +76,10 @@ class BatchTrainer {
   /// taking too long (batch_watch.h); "": they are not. Any thread.
   virtual std::string Progress() const { return ""; }
 
+  /// It keeps a copy of the rows of a store (KeptRows), whose batches of samples have places in
+  /// place of observations.
+  virtual bool copies_kept_rows() const { return false; }
+
   /// The whole block on the host: valid until the next call that is not const.
   virtual std::span<const float> parameters() const = 0;
   virtual void SetParameters(std::span<const float> parameters) = 0;

@@ -233,8 +233,9 @@ void Learner::Interrupt() { state_->trainer->Interrupt(); }
 std::string Learner::Progress() const { return state_->trainer->Progress(); }
 Result<std::unique_ptr<ExperienceStore>> Learner::MakeStore(const TrajectoryLayout& layout,
                                                             BatchMemory& memory) const {
-  return state_->settings.kind->make_store(state_->settings,
-                                           {layout, DeriveSeed(state_->seed, 2), memory});
+  return state_->settings.kind->make_store(
+      state_->settings,
+      {layout, DeriveSeed(state_->seed, 2), memory, state_->trainer->copies_kept_rows()});
 }
 
 std::span<const float> Learner::row_answers() const { return state_->row_answers; }

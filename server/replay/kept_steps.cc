@@ -5,10 +5,12 @@
 namespace murmurate {
 
 KeptSteps::KeptSteps(const ReplaySettings& settings, const TrajectoryLayout& layout,
-                     std::uint64_t seed, BlockCursor block)
+                     std::uint64_t seed, BlockCursor block, bool places)
     : rows_(layout, settings.capacity, block),
       windows_(SampleForm(settings), &rows_),
-      sampler_(settings, seed, &rows_, &windows_, block) {}
+      sampler_(settings, seed, &rows_, &windows_, block) {
+  if (places) rows_.NamePlaces();
+}
 
 std::size_t KeptSteps::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
   BlockCursor measure;

@@ -51,6 +51,18 @@ ReplayRows::ReplayRows(const TrajectoryLayout& layout, const Room& room, BlockCu
       rows_(layout.row_bytes(), room.extra_rows, block),
       history_(Size(layout.frames)) {}
 
+std::size_t ReplayRows::PlacesFor(const TrajectoryLayout& layout, std::size_t capacity) {
+  const Room room(layout, capacity);
+  return room.rows + room.chains * Size(layout.frames) + room.extra_rows;
+}
+
+void ReplayRows::NamePlaces() {
+  MURMURATE_CHECK(size() == 0, "places are named before a row is kept");
+  places_ = std::make_unique<ObservationPlaces>(
+      ObservationPlaces::Parts{ring_.observations(), frames_.bytes(), rows_.bytes()},
+      layout_.row_bytes());
+}
+
 std::size_t ReplayRows::FinalsOf(const TrajectoryView& view) const {
   return view.final_observation.size() / layout_.row_bytes();
 }
@@ -95,6 +107,7 @@ void ReplayRows::BecomeFirst(Chunk& chunk, const Chunk& evicted) {
       else
         std::memcpy(to, *row, bytes);
     }
+    NoteRows(frames_.Block(evicted.frames), Size(layout_.frames));
   }
   chunk.frames = evicted.frames;
   chunk.previous = Chunk::kNone;
@@ -139,6 +152,7 @@ std::uint64_t ReplayRows::Insert(const TrajectoryView& view) {
     rows_.GiveAll(&before.next_observation);  // it is the first row of this one
   }
   ring_.Write(end_row_, view, static_cast<std::uint32_t>(chunks_.SlotOf(number)));
+  NoteSteps(end_row_, Size(view.steps));
   end_row_ += Size(view.steps);
   const std::size_t state = chunks_.SlotOf(number) * Size(layout_.state_floats);
   std::ranges::copy(view.state0, states_.begin() + static_cast<std::ptrdiff_t>(state));
@@ -151,6 +165,13 @@ void ReplayRows::KeepFrames(const TrajectoryView& view, Chunk& chunk) {
   chunk.frames = frames_.Take();
   std::memcpy(frames_.Block(chunk.frames), view.frames0.data(),
               Size(layout_.frames) * layout_.row_bytes());
+  NoteRows(frames_.Block(chunk.frames), Size(layout_.frames));
+}
+
+void ReplayRows::NoteSteps(std::uint64_t first, std::size_t count) {
+  const std::size_t before = std::min(count, ring_.capacity() - ring_.Place(first));
+  NoteRows(ring_.Observation(first), before);
+  NoteRows(ring_.Observation(first + before), count - before);
 }
 
 void ReplayRows::KeepEnds(const TrajectoryView& view, Chunk& chunk) {
@@ -158,10 +179,12 @@ void ReplayRows::KeepEnds(const TrajectoryView& view, Chunk& chunk) {
   for (std::size_t final = 0; final < FinalsOf(view); ++final) {
     rows_.TakeTo(&chunk.finals);
     std::memcpy(rows_.Block(chunk.finals), view.final_observation.data() + final * bytes, bytes);
+    NoteRows(rows_.Block(chunk.finals), 1);
   }
   if (Ended(chunk)) return;
   rows_.TakeTo(&chunk.next_observation);
   std::memcpy(rows_.Block(chunk.next_observation), view.next_observation.data(), bytes);
+  NoteRows(rows_.Block(chunk.next_observation), 1);
 }
 
 std::uint64_t ReplayRows::RowAt(std::size_t place) const {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -24,6 +25,7 @@
 
 #include "server/replay/chunk_ring.h"
 #include "server/replay/mapped_block.h"
+#include "server/replay/observation_places.h"
 #include "server/replay/row_pool.h"
 #include "server/replay/row_ring.h"
 #include "shared/trajectory/trajectory.h"
@@ -42,9 +44,15 @@ class ReplayRows {
   static constexpr std::size_t kShortTrajectoryBytes = 16u << 20;
 
   ReplayRows(const TrajectoryLayout& layout, std::size_t capacity, BlockCursor& block);
+  /// Rows that lie in the ring and beside it.
+  static std::size_t PlacesFor(const TrajectoryLayout& layout, std::size_t capacity);
 
   /// The number of the first row, before one is kept: it decides where rows lie.
   void BeginAt(std::uint64_t row) { first_row_ = end_row_ = row; }
+  /// Rows are named by their places from now on, and those that are written are noted. Once, before
+  /// a row is kept.
+  void NamePlaces();
+  ObservationPlaces* places() const { return places_.get(); }  ///< null: they are not named
   /// Evicts chunks until there is room for a trajectory of 1 to T steps.
   void MakeRoomFor(const TrajectoryView& view);
   /// The last chunk of a chain that the trajectory ends, because it is of the same agent and begins
@@ -86,6 +94,10 @@ class ReplayRows {
   bool Continues(const TrajectoryView& view, const Chunk& chunk) const;
   void KeepFrames(const TrajectoryView& view, Chunk& chunk);
   void KeepEnds(const TrajectoryView& view, Chunk& chunk);
+  void NoteSteps(std::uint64_t first, std::size_t count);
+  void NoteRows(const std::byte* first, std::size_t count) {
+    if (places_ != nullptr) places_->Written(first, count);
+  }
   std::size_t FinalsOf(const TrajectoryView& view) const;
   bool Ended(const Chunk& chunk) const;
 
@@ -95,6 +107,7 @@ class ReplayRows {
   std::span<float> states_;
   RowPool frames_;  ///< blocks of layout.frames rows
   RowPool rows_;    ///< beside the ring
+  std::unique_ptr<ObservationPlaces> places_;
   std::uint64_t first_row_ = 0, end_row_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> last_;  ///< chunk by agent
   std::vector<const std::byte*> history_;

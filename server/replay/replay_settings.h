@@ -9,6 +9,10 @@
 
 namespace murmurate {
 
+/// kDevice: a device that trains on samples has a copy of the replay's observations, so that none
+/// goes there again with each sample.
+enum class RowMemory : std::uint8_t { kHost, kDevice };
+
 struct ReplaySettings {
   /// Steps that are kept; the oldest trajectory goes first. Stable-Baselines3 keeps 1,000,000,
   /// which is sized for Atari and for minutes of filling; small games are learned from far fewer.
@@ -39,6 +43,8 @@ struct ReplaySettings {
   double importance_exponent = 0.4;
   /// Added to |TD|, in units of reward: a step without error is sampled, too (OpenAI Baselines).
   double priority_floor = 1e-6;
+  /// Where the rows are that samples are made of.
+  RowMemory memory = RowMemory::kHost;
   /// It is kept on disk beside the checkpoints of a run that writes some.
   bool persist = true;
   /// Recorded play that the replay begins with (server/data/open_play.h); "": none.

@@ -23,8 +23,9 @@ std::string Gigabytes(std::uint64_t bytes) {
 
 }  // namespace
 
-std::size_t ReplayStore::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
-  return KeptSteps::BytesFor(settings, layout) + SampleBatch::BytesFor(settings, layout);
+std::size_t ReplayStore::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout,
+                                  bool places) {
+  return KeptSteps::BytesFor(settings, layout) + SampleBatch::BytesFor(settings, layout, places);
 }
 
 Status ReplayStore::CheckRoom(const ReplaySettings& settings, std::uint64_t bytes) {
@@ -38,7 +39,7 @@ Status ReplayStore::CheckRoom(const ReplaySettings& settings, std::uint64_t byte
 Result<std::unique_ptr<ReplayStore>> ReplayStore::Make(const ReplaySettings& settings,
                                                        const StoreSetup& setup) {
   MURMURATE_RETURN_IF_ERROR(CheckReplaySettings(settings, setup.layout));
-  MURMURATE_RETURN_IF_ERROR(CheckRoom(settings, BytesFor(settings, setup.layout)));
+  MURMURATE_RETURN_IF_ERROR(CheckRoom(settings, BytesFor(settings, setup.layout, setup.places)));
   return std::make_unique<ReplayStore>(settings, setup);
 }
 
@@ -47,7 +48,8 @@ ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup
       layout_(setup.layout),
       seed_(setup.seed),
       block_(KeptSteps::BytesFor(settings, setup.layout)),
-      kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes())),
+      kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes()), setup.places),
+      chunks_(SampleForm(settings), setup.layout, &kept_.rows()),
       samples_(settings, setup.layout, &kept_, setup.memory),
       limiter_(settings) {}
 
@@ -128,7 +130,7 @@ void ReplayStore::Keep(const TrainingBatch& batch) {
     fresh_.inserted_rows[slot] = KeepTrajectory(view);
     limiter_.Inserted(static_cast<std::uint64_t>(view.steps));
   }
-  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), samples_.copy());
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), chunks_);
 }
 
 /// Its first row.
@@ -176,7 +178,7 @@ Status ReplayStore::FillWith(const RecordedPlay& play) {
                            "; raise its capacity, or give fewer");
   MURMURATE_RETURN_IF_ERROR(
       play.Visit([this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
-  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), samples_.copy());
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), chunks_);
   return {};
 }
 

@@ -34,6 +34,9 @@
 // batch of samples, one trajectory for the disk, and some 50 bytes for each agent of which there
 // are steps.
 //
+// For a device that has a copy of its rows (StoreSetup::places), its batches of samples have places
+// in place of observations.
+//
 // A store that is kept on disk (KeepIn) writes each trajectory there with the batch that it came
 // in; what Save says is then the replay itself, and a run that is loaded from it goes on with the
 // same bits, whatever ended the last one: Next gives what was still due before the first Insert.
@@ -71,7 +74,8 @@ class ReplayStore : public ExperienceStore {
   static Result<std::unique_ptr<ReplayStore>> Make(const ReplaySettings& settings,
                                                    const StoreSetup& setup);
   /// Bytes that a store of these settings takes, which it never exceeds.
-  static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout);
+  static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout,
+                              bool places = false);
   /// kResource: `bytes`, of stores of these settings, are more than the machine has left.
   static Status CheckRoom(const ReplaySettings& settings, std::uint64_t bytes);
 
@@ -125,6 +129,7 @@ class ReplayStore : public ExperienceStore {
   const std::uint64_t seed_;
   MappedBlock block_;
   KeptSteps kept_;
+  WindowCopy chunks_;  ///< for the disk
   SampleBatch samples_;
   RateLimiter limiter_;
   std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none

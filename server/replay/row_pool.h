@@ -28,6 +28,8 @@ class RowPool {
   void GiveAll(std::uint32_t* list);
   std::uint32_t Following(std::uint32_t number) const { return next_[number]; }
 
+  /// All blocks, by number.
+  std::span<const std::byte> bytes() const { return bytes_; }
   std::byte* Block(std::uint32_t number) { return bytes_.data() + number * block_bytes_; }
   const std::byte* Block(std::uint32_t number) const {
     return bytes_.data() + number * block_bytes_;

@@ -49,7 +49,7 @@ void RowRing::Write(std::uint64_t first, const TrajectoryView& view, std::uint32
 }
 
 void RowRing::CopyTo(std::uint64_t first, int count, std::size_t to, TrainingBatch* batch) const {
-  const std::size_t words = layout_.row_words(), actions = Size(layout_.action.words()),
+  const std::size_t actions = Size(layout_.action.words()),
                     masks = Size(layout_.action.mask_bytes());
   batch->masked |= masked_;
   while (count > 0) {
@@ -58,14 +58,22 @@ void RowRing::CopyTo(std::uint64_t first, int count, std::size_t to, TrainingBat
       if (width > 0)
         std::memcpy(column.data() + to * width, from.data() + place * width, n * width * sizeof(T));
     };
-    std::memcpy(batch->observation.data() + to * words, Observation(first),
-                n * layout_.row_bytes());
     copy(batch->action, actions, action_);
     copy(batch->log_prob, 1, log_prob_);
     copy(batch->reward, 1, reward_);
     copy(batch->mask, masks, mask_);
     for (std::size_t i = 0; i < n; ++i) batch->flags[to + i] = flags_[place + i] & ~kMarked;
     to += n;
+    first += n;
+    count -= static_cast<int>(n);
+  }
+}
+
+void RowRing::CopyObservations(std::uint64_t first, int count, std::byte* to) const {
+  while (count > 0) {
+    const std::size_t n = std::min(Size(count), capacity_ - Place(first));
+    std::memcpy(to, Observation(first), n * layout_.row_bytes());
+    to += n * layout_.row_bytes();
     first += n;
     count -= static_cast<int>(n);
   }

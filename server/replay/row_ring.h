@@ -25,9 +25,13 @@ class RowRing {
   /// Writes the steps of a trajectory to the rows from `first` on, over those that lay there.
   /// `owner` is any number that names it.
   void Write(std::uint64_t first, const TrajectoryView& view, std::uint32_t owner);
-  /// Copies `count` rows to the rows of a batch from `to` on, all columns but the weights.
+  /// Copies `count` rows to the rows of a batch from `to` on, all columns but the observations and
+  /// the weights.
   void CopyTo(std::uint64_t first, int count, std::size_t to, TrainingBatch* batch) const;
+  void CopyObservations(std::uint64_t first, int count, std::byte* to) const;
 
+  /// All of them, by place.
+  std::span<const std::byte> observations() const { return observation_; }
   const std::byte* Observation(std::uint64_t row) const {
     return observation_.data() + Place(row) * layout_.row_bytes();
   }

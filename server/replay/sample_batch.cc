@@ -12,8 +12,9 @@ int SlotsOf(const ReplaySettings& settings) { return settings.minibatch * settin
 
 }  // namespace
 
-std::size_t SampleBatch::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
-  return TrainingBatch::BytesFor(WindowCopy::BatchLayout(SampleForm(settings), layout),
+std::size_t SampleBatch::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout,
+                                  bool places) {
+  return TrainingBatch::BytesFor(WindowCopy::BatchLayout(SampleForm(settings, places), layout),
                                  SlotsOf(settings));
 }
 
@@ -21,8 +22,9 @@ SampleBatch::SampleBatch(const ReplaySettings& settings, const TrajectoryLayout&
                          KeptSteps* kept, BatchMemory& memory)
     : minibatch_(static_cast<std::size_t>(settings.minibatch)),
       kept_(kept),
-      copy_(SampleForm(settings), layout, &kept->rows()),
-      samples_(WindowCopy::BatchLayout(SampleForm(settings), layout), SlotsOf(settings), memory),
+      form_(settings, kept->rows().places() != nullptr),
+      copy_(form_, layout, &kept->rows()),
+      samples_(WindowCopy::BatchLayout(form_, layout), SlotsOf(settings), memory),
       weights_(minibatch_) {
   rows_.reserve(static_cast<std::size_t>(SlotsOf(settings)));
 }
@@ -33,6 +35,7 @@ TrainingBatch* SampleBatch::Draw(int updates) {
   for (auto rows = std::span(rows_); !rows.empty(); rows = rows.subspan(minibatch_))
     DrawMinibatch(rows.first(minibatch_));
   samples_.samples = TrainingBatch::Samples::kReplayed;
+  samples_.kept = kept_->rows().places();
   samples_.learned = true;
   return &samples_;
 }

@@ -11,25 +11,25 @@
 #include "server/replay/demonstrations.h"
 #include "server/replay/kept_steps.h"
 #include "server/replay/replay_settings.h"
+#include "server/replay/sample_form.h"
 #include "server/replay/window_copy.h"
 
 namespace murmurate {
 
 class SampleBatch {
  public:
-  /// `kept` must outlive it.
+  /// `kept` must outlive it. Where that names places, the batch does, too, and has no
+  /// demonstrations.
   SampleBatch(const ReplaySettings& settings, const TrajectoryLayout& layout, KeptSteps* kept,
               BatchMemory& memory);
 
-  static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout);
+  static std::size_t BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout,
+                              bool places);
 
   /// The last samples of each minibatch are of these from now on, as many as they say.
   void SetDemonstrations(std::unique_ptr<Demonstrations> demonstrations) {
     demonstrations_ = std::move(demonstrations);
   }
-
-  /// Copies of what is kept, between two draws.
-  WindowCopy& copy() { return copy_; }
 
   /// Draws so many minibatches, at most most_updates; the largest weight of each is 1. A kept row
   /// is closed. Valid until the next Draw.
@@ -44,6 +44,7 @@ class SampleBatch {
 
   const std::size_t minibatch_;
   KeptSteps* const kept_;
+  const SampleForm form_;
   WindowCopy copy_;
   std::unique_ptr<Demonstrations> demonstrations_;  ///< null: there are none
   TrainingBatch samples_;

@@ -9,11 +9,12 @@ namespace murmurate {
 /// its last. A sequence begins where a chunk does, and runs over the ends of episodes. Both end
 /// where the chain does.
 struct SampleForm {
-  explicit SampleForm(const ReplaySettings& settings)
-      : length(settings.steps_of_sample()), sequence(settings.sequence > 0) {}
+  explicit SampleForm(const ReplaySettings& settings, bool of_places = false)
+      : length(settings.steps_of_sample()), sequence(settings.sequence > 0), places(of_places) {}
 
   int length;
   bool sequence;
+  bool places;  ///< a row of an observation is the word of its place (KeptRows)
 };
 
 }  // namespace murmurate

@@ -10,12 +10,16 @@ namespace {
 
 constexpr std::uint8_t kEnds = kTerminatedFlag | kTruncatedFlag;
 
-/// Null: zeros.
-void CopyRow(const std::byte* from, std::size_t words, float* to) {
-  if (from == nullptr)
-    std::fill_n(to, words, 0.0f);
-  else
-    std::memcpy(to, from, words * sizeof(float));
+SampleForm WithRows(SampleForm form) {
+  form.places = false;
+  return form;
+}
+
+/// The layout of the same columns with rows of one word.
+TrajectoryLayout OfPlaces(const TrajectoryLayout& layout) {
+  TrajectoryLayout words = layout;
+  words.observation = ObservationLayout(Box({1}));
+  return words;
 }
 
 }  // namespace
@@ -28,6 +32,7 @@ WindowCopy::WindowCopy(const SampleForm& form, const TrajectoryLayout& layout,
       history_(static_cast<std::size_t>(layout.frames)) {}
 
 TrajectoryLayout WindowCopy::BatchLayout(const SampleForm& form, const TrajectoryLayout& layout) {
+  if (form.places) return BatchLayout(WithRows(form), OfPlaces(layout));
   if (!form.sequence) return layout.Resized(form.length, 1);
   const int chunks = form.length / layout.length;
   TrajectoryLayout several = layout;
@@ -65,8 +70,7 @@ void WindowCopy::Add(std::uint64_t row, float weight, TrainingBatch* batch) {
     const Part part = PartFrom(place, room);
     const std::size_t to = begin + static_cast<std::size_t>(steps);
     if (part.steps > 0) CopyState(place, steps, batch);
-    rows_->ring().CopyTo(rows_->At(place.chunk).first_row + static_cast<std::uint64_t>(place.step),
-                         part.steps, to, batch);
+    CopySteps(place, part.steps, to, batch);
     room.finals -= AddFinals(place, part.steps, to, batch);
     room.steps -= part.steps;
     steps += part.steps;
@@ -90,7 +94,7 @@ void WindowCopy::AddChunk(std::uint64_t number, TrainingBatch* batch) {
   const std::size_t begin = batch->trajectories.size() * static_cast<std::size_t>(batch->length);
   CopyBegin({number, 0}, batch);
   CopyState({number, 0}, 0, batch);
-  rows_->ring().CopyTo(chunk.first_row, chunk.steps, begin, batch);
+  CopySteps({number, 0}, chunk.steps, begin, batch);
   AddFinals({number, 0}, chunk.steps, begin, batch);
   CopyEnd({number, chunk.steps - 1}, batch);
   batch->trajectories.push_back({.agent = chunk.agent,
@@ -99,14 +103,42 @@ void WindowCopy::AddChunk(std::uint64_t number, TrainingBatch* batch) {
                                  .steps = chunk.steps});
 }
 
+void WindowCopy::CopySteps(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const {
+  const RowRing& ring = rows_->ring();
+  const std::uint64_t row =
+      rows_->At(first.chunk).first_row + static_cast<std::uint64_t>(first.step);
+  ring.CopyTo(row, steps, to, batch);
+  if (!form_.places) {
+    float* const rows = batch->observation.data() + to * batch->layout.row_words();
+    return ring.CopyObservations(row, steps, reinterpret_cast<std::byte*>(rows));
+  }
+  for (int i = 0; i < steps; ++i)
+    CopyRow(ring.Observation(row + static_cast<std::uint64_t>(i)), batch->observation,
+            to + static_cast<std::size_t>(i), batch->layout);
+}
+
+/// Row `to` of a column. Null: zeros.
+void WindowCopy::CopyRow(const std::byte* from, std::span<float> rows, std::size_t to,
+                         const TrajectoryLayout& layout) const {
+  const std::size_t words = layout.row_words();
+  float* const row = rows.data() + to * words;
+  if (form_.places) {
+    const std::uint32_t word =
+        from == nullptr ? KeptRows::kZeros : KeptRows::WordOf(rows_->places()->PlaceOf(from));
+    std::memcpy(row, &word, sizeof word);
+  } else if (from == nullptr) {
+    std::fill_n(row, words, 0.0f);
+  } else {
+    std::memcpy(row, from, words * sizeof(float));
+  }
+}
+
 int WindowCopy::AddFinals(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const {
-  const std::size_t words = batch->layout.row_words();
   int added = 0;
   for (int step = 0; step < steps; ++step) {
     const RowPlace place{first.chunk, first.step + step};
     if ((Flags(place) & kTruncatedFlag) == 0) continue;
-    CopyRow(rows_->Final(place), words,
-            batch->final_observation.data() + batch->final_row.size() * words);
+    CopyRow(rows_->Final(place), batch->final_observation, batch->final_row.size(), batch->layout);
     batch->final_row = {batch->final_row.data(), batch->final_row.size() + 1};
     batch->final_row.back() = static_cast<std::int32_t>(to) + step;
     ++added;
@@ -115,11 +147,10 @@ int WindowCopy::AddFinals(RowPlace first, int steps, std::size_t to, TrainingBat
 }
 
 void WindowCopy::CopyBegin(RowPlace first, TrainingBatch* batch) {
-  const std::size_t slot = batch->trajectories.size(), words = batch->layout.row_words();
   rows_->History(first, history_);
-  float* frame = batch->frames0.data() + slot * history_.size() * words;
-  for (auto row = history_.rbegin(); row != history_.rend(); ++row, frame += words)
-    CopyRow(*row, words, frame);
+  std::size_t to = batch->trajectories.size() * history_.size();
+  for (auto row = history_.rbegin(); row != history_.rend(); ++row, ++to)
+    CopyRow(*row, batch->frames0, to, batch->layout);
 }
 
 /// `place` is step `step` of the sample, its first or a chunk's first.
@@ -133,10 +164,9 @@ void WindowCopy::CopyState(RowPlace place, int step, TrainingBatch* batch) const
 }
 
 void WindowCopy::CopyEnd(RowPlace last, TrainingBatch* batch) const {
-  const std::size_t slot = batch->trajectories.size(), words = batch->layout.row_words();
   const bool ended = (Flags(last) & kEnds) != 0;
-  CopyRow(ended ? nullptr : rows_->Next(last), words,
-          batch->next_observation.data() + slot * words);
+  CopyRow(ended ? nullptr : rows_->Next(last), batch->next_observation, batch->trajectories.size(),
+          batch->layout);
 }
 
 }  // namespace murmurate

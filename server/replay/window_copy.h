@@ -17,7 +17,7 @@ class WindowCopy {
   /// `rows` must outlive it.
   WindowCopy(const SampleForm& form, const TrajectoryLayout& layout, const ReplayRows* rows);
 
-  /// The layout of batches that samples are copied to.
+  /// The layout of batches that samples are copied to. Of places, a row is one word.
   static TrajectoryLayout BatchLayout(const SampleForm& form, const TrajectoryLayout& layout);
 
   /// Adds the sample that begins at `row`. The batch is not full. Weights: of a window, `weight` in
@@ -40,6 +40,9 @@ class WindowCopy {
     bool last = false;
   };
   Part PartFrom(RowPlace place, const Room& room) const;
+  void CopySteps(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const;
+  void CopyRow(const std::byte* from, std::span<float> rows, std::size_t to,
+               const TrajectoryLayout& layout) const;
   int AddFinals(RowPlace first, int steps, std::size_t to, TrainingBatch* batch) const;
   void CopyBegin(RowPlace first, TrainingBatch* batch);
   void CopyState(RowPlace place, int step, TrainingBatch* batch) const;

@@ -304,5 +304,45 @@ TEST(DeviceReplayTrainer, LearnsFromAReplayWhatTheProcessorLearns) {
   }
 }
 
+/// The same device, with the replay's rows there and without: the same bits.
+TEST(DeviceReplayTrainer, LearnsTheSameFromRowsThatTheDeviceKeeps) {
+  std::vector<ReplayCase> cases = ChoiceCases();
+  for (ReplayCase& one : SoftCases()) cases.push_back(std::move(one));
+  for (ReplayCase& one : cases) {
+    SCOPED_TRACE(one.name);
+    one.settings.trajectory_length = 8;
+    one.settings.batch_steps = 32;
+    one.settings.replay.learning_starts = 64;
+    one.settings.replay.samples_per_insert = 4;
+    one.settings.replay.capacity = 100;  // it goes round, and evicts
+    one.settings.replay.priority_exponent = 0;
+    ReplayCase kept = one;
+    kept.settings.replay.memory = RowMemory::kDevice;
+    const auto device = MakeTestDevice();
+    const Played there = Play(kept, OnDevice(kept, device)),
+                 here = Play(one, OnDevice(one, MakeTestDevice()));
+    EXPECT_GT(there.updates, 20u);
+    EXPECT_EQ(there.updates, here.updates);
+    EXPECT_EQ(there.parameters, here.parameters);
+    EXPECT_THAT(UnwrittenOn(*device), testing::IsEmpty());
+  }
+}
+
+/// New steps have the largest priority so far.
+TEST(DeviceReplayTrainer, DrawsKeptRowsByTheirErrors) {
+  ReplayCase one = ChoiceCases()[0];
+  one.settings.trajectory_length = 8;
+  one.settings.batch_steps = 32;
+  one.settings.replay.learning_starts = 64;
+  one.settings.replay.samples_per_insert = 4;
+  one.settings.replay.capacity = 128;
+  one.settings.replay.memory = RowMemory::kDevice;
+  const Played played = Play(one, OnDevice(one, MakeTestDevice())),
+               again = Play(one, OnDevice(one, MakeTestDevice()));
+  EXPECT_GT(played.updates, 20u);
+  EXPECT_EQ(played.parameters, again.parameters);
+  for (const float parameter : played.parameters) ASSERT_TRUE(std::isfinite(parameter));
+}
+
 }  // namespace
 }  // namespace murmurate

@@ -82,6 +82,21 @@ TEST(ConfigTrainingDevice, OfAReplayItTrainsDqnAndSacAlone) {
             "dqn are trained on processors only; take the line out, or take [parameters] out");
 }
 
+TEST(ConfigTrainingDevice, KeepsRowsOfAReplayWhereItTrains) {
+  const std::string dqn = "[algorithm]\nname = \"dqn\"\n[replay]\nmemory = \"device\"\n";
+  const std::string cuda = "[model]\ndevice = \"cuda:0\"\n";
+  EXPECT_TRUE(Load(dqn + cuda).ok());
+  EXPECT_TRUE(Load(dqn + "[model]\ndevice = \"auto\"\n").ok()) << "and on the processor nothing";
+  EXPECT_EQ(
+      Complaint(dqn),
+      "c.toml:4: replay.memory: got \"device\", expected \"host\", because device of [model] is "
+      "\"cpu\"; take the line out, or write device = \"cuda:0\"");
+  EXPECT_THAT(Complaint(dqn + "demonstrations = \"/play\"\ndemonstration_share = 0.5\n" + cuda),
+              testing::HasSubstr("demonstration_share keeps demonstrations apart"));
+  EXPECT_THAT(Complaint(dqn + "capacity = 3_000_000_000\n" + cuda),
+              testing::HasSubstr("at most 2000000000 with memory"));
+}
+
 TEST(ConfigTrainingDevice, HogwildStepsABlockOfThisProcessor) {
   const std::string hogwild =
       "[optimizer]\nname = \"sgd\"\n[parameters]\nrule = \"hogwild\"\n[model]\ndevice = ";

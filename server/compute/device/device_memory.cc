@@ -35,12 +35,17 @@ Status DeviceMemory::Allocate(Device* device) {
       description.name + " has " + Mebibytes(description.free_bytes) + " free, and " +
       Mebibytes(bytes()) + " are needed: parameters, gradient and optimizer " +
       Mebibytes(bytes(MemoryPurpose::kParameters)) + ", batches " +
-      Mebibytes(bytes(MemoryPurpose::kBatches)) + ", a minibatch's activations " +
-      Mebibytes(bytes(MemoryPurpose::kActivations)) + ", libraries' workspaces " +
-      Mebibytes(bytes(MemoryPurpose::kLibraries)) + ", else " +
+      Mebibytes(bytes(MemoryPurpose::kBatches)) +
+      (bytes(MemoryPurpose::kReplay) > 0
+           ? ", the replay's observations " + Mebibytes(bytes(MemoryPurpose::kReplay))
+           : "") +
+      ", a minibatch's activations " + Mebibytes(bytes(MemoryPurpose::kActivations)) +
+      ", libraries' workspaces " + Mebibytes(bytes(MemoryPurpose::kLibraries)) + ", else " +
       Mebibytes(bytes(MemoryPurpose::kWorkspace)) +
-      "; lower [algorithm] minibatch or batch_steps, end what else uses it, or write device = "
-      "\"cpu\"");
+      (bytes(MemoryPurpose::kReplay) > 0
+           ? "; write memory = \"host\" in [replay], lower its capacity, or end what else uses it"
+           : "; lower [algorithm] minibatch or batch_steps, end what else uses it, or write device "
+             "= \"cpu\""));
 }
 
 }  // namespace murmurate

@@ -17,11 +17,12 @@ namespace murmurate {
 enum class MemoryPurpose : std::uint8_t {
   kParameters,   ///< parameters, gradient, optimizer
   kBatches,      ///< columns of batches and their plans
+  kReplay,       ///< a copy of a replay's observations
   kActivations,  ///< what layers give, and their gradients, for one minibatch
   kLibraries,    ///< what libraries of products and convolutions take for themselves
   kWorkspace,    ///< all else
 };
-inline constexpr int kMemoryPurposes = 5;
+inline constexpr int kMemoryPurposes = 6;
 
 class DeviceMemory;
 

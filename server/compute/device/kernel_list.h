@@ -14,6 +14,7 @@
   X(PolicyLoss)                     \
   X(LabelLoss)                      \
   X(FinishLoss)                     \
+  X(CopyKeptRows)                   \
   X(ChoiceLoss)                     \
   X(FinishReplay)                   \
   X(MoveTargets)                    \

@@ -32,6 +32,19 @@ struct ReplayLists {
   std::size_t weight_at;    ///< float32: of the step's loss
 };
 
+/// Copies rows of a replay, which are named by words (server/experience/kept_rows.h), to where the
+/// inputs of networks are put together from: to[rows][words]; kZeros gives zeros. Any number of
+/// threads.
+struct CopyKeptRowsCall {
+  static constexpr KernelId kKernel = KernelId::kCopyKeptRows;
+  static constexpr std::uint32_t kZeros = 0;
+  const std::uint32_t* names;  ///< [rows]: 1 + the place in `kept`
+  const std::uint32_t* kept;   ///< [places][words]
+  std::uint32_t* to;
+  std::size_t rows;
+  int words;  ///< of a row of observations
+};
+
 /// Sums that a loss over replayed steps counts: the first ones of TrainingControl::sums, in the order of
 /// server/learn/replay_algorithm.h.
 inline constexpr int kReplaySums = 4;

@@ -85,6 +85,16 @@ MURMURATE_KERNEL(ChoiceLoss) {
   LeaveSums(sums, kReplaySums, parts, call.parts + Block() * kReplaySums);
 }
 
+MURMURATE_KERNEL(CopyKeptRows) {
+  const auto words = static_cast<std::size_t>(call.words);
+  EachOfMatrix(call.rows, call.words, [&](std::size_t i, std::size_t row, int word) {
+    const std::uint32_t name = call.names[row];
+    call.to[i] = name == CopyKeptRowsCall::kZeros
+                     ? 0
+                     : call.kept[(name - 1) * words + static_cast<std::size_t>(word)];
+  });
+}
+
 MURMURATE_KERNEL(FinishReplay) {
   MURMURATE_SHARED(double, parts, 32);
   double sums[kReplaySums];
