@@ -20,19 +20,26 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class DeviceReplayRun : public testing::TestWithParam<const char*> {
+struct RunCase {
+  const char *name, *kind;
+  bool kept = false;  ///< the device keeps the replay's observations
+};
+
+class DeviceReplayRun : public testing::TestWithParam<RunCase> {
  protected:
   DeviceReplayRun() { setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1); }
 
-  static bool choices() { return GetParam() == std::string("dqn"); }
+  static bool choices() { return GetParam().kind == std::string("dqn"); }
   Config ConfigOf(const std::string& device) const {
+    const bool kept = GetParam().kept && device != "cpu";
     auto config = Config::Load(
         {"c.toml", "c",
          "[run]\ndir = \"" + folder_.path() + "\"\nname = \"run\"\n[server]\nlisten = [\"ipc\"]\n" +
-             "[algorithm]\nname = \"" + GetParam() +
+             "[algorithm]\nname = \"" + GetParam().kind +
              "\"\ntrajectory_length = 8\nbatch_steps = 32\n[replay]\ncapacity = 1000\n" +
              "minibatch = 16\nsamples_per_insert = 2\nlearning_starts = 64\n" +
-             "priority_exponent = 0.6\n[model]\nlayers = [16]\ndevice = \"" + device + "\"\n"},
+             "priority_exponent = 0.6\n" + (kept ? "memory = \"device\"\n" : "") +
+             "[model]\nlayers = [16]\ndevice = \"" + device + "\"\n"},
         {});
     EXPECT_TRUE(config.ok()) << config.status();
     return *std::move(config);
@@ -121,8 +128,10 @@ TEST_P(DeviceReplayRun, TrainsStopsAndGoesOnThereAndOnTheProcessor) {
   EXPECT_THAT(*log, HasSubstr("is trained on cuda:0, fp32"));
 }
 
-INSTANTIATE_TEST_SUITE_P(, DeviceReplayRun, testing::Values("dqn", "sac"),
-                         [](const auto& name) { return std::string(name.param); });
+INSTANTIATE_TEST_SUITE_P(, DeviceReplayRun,
+                         testing::Values(RunCase{"dqn", "dqn"}, RunCase{"sac", "sac"},
+                                         RunCase{"dqnOfKeptRows", "dqn", true}),
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace murmurate
