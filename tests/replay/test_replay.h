@@ -17,10 +17,10 @@ namespace murmurate {
 
 class TestReplay {
  public:
-  TestReplay(const ReplaySettings& settings, const TrajectoryLayout& layout)
-      : form(settings),
+  TestReplay(const ReplaySettings& settings, const TrajectoryLayout& layout, bool places = false)
+      : form(settings, places),
         block_(KeptSteps::BytesFor(settings, layout)),
-        kept_(settings, layout, 1, BlockCursor(block_.bytes())),
+        kept_(settings, layout, 1, BlockCursor(block_.bytes()), places),
         rows(kept_.rows()),
         windows(kept_.windows()),
         sampler(kept_.sampler()),
