@@ -246,6 +246,12 @@ void LiveModel::ReportLateBatches() {
       parts_.log(LogLevel::kWarning, "model " + name_ + ": " + late);
 }
 
+double LiveModel::LongestBatchSeconds() const {
+  double longest = 0;
+  for (const auto& learning : learning_) longest = std::max(longest, learning->BatchSeconds());
+  return longest;
+}
+
 void LiveModel::Report(const LearnReport& report) {
   source_->OnTrained();
   if (channel_->fed) steps_ = channel_->steps();

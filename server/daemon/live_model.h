@@ -65,6 +65,8 @@ class LiveModel {
   bool left_behind() const { return gate_.shut(); }
   /// Says that a batch takes too long, each time that it is due (LearnLoop::LateBatch).
   void ReportLateBatches();
+  /// How long the longest batch under way has taken so far; 0: none is.
+  double LongestBatchSeconds() const;
 
  private:
   LearnCallbacks Callbacks();

@@ -57,6 +57,13 @@ void LiveModels::ReportLateBatches() {
   for (const auto& model : models_) model->ReportLateBatches();
 }
 
+double LiveModels::LongestBatchSeconds() const {
+  const std::lock_guard lock(mutex_);
+  double longest = 0;
+  for (const auto& model : models_) longest = std::max(longest, model->LongestBatchSeconds());
+  return longest;
+}
+
 std::vector<std::string> LiveModels::Waiting() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;

@@ -124,6 +124,16 @@ void Operate::PostBest(const std::string& model, EvaluatedReturn evaluated,
   });
 }
 
+void Operate::PostStopRules(std::optional<double> at_return,
+                            std::optional<std::uint64_t> at_steps) {
+  mail_.Post([this, at_return, at_steps] {
+    options_.stop.at_return = at_return;
+    options_.stop.at_steps = at_steps;
+    ending_.SetRules(options_.stop);
+    ending_.Check(progress());
+  });
+}
+
 void Operate::SaveCheckpoint(const std::string& model, CheckpointWriter::Make make) {
   const ModelRecord* record = Find(model);
   if (record == nullptr) return;
