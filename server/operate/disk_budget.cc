@@ -171,7 +171,7 @@ void DiskBudget::Report(std::uint64_t held, std::uint64_t left, int checkpoints,
       "run.max_disk is " + SizeText(most) + ", and the run's folder has " + SizeText(held);
   if (checkpoints + files > 0)
     sentence += ": deleted " + CountOf(checkpoints, "old checkpoint") + " and " +
-                CountOf(files, "old recording or log") + ", " + SizeText(left) + " are left";
+                CountOf(files, "old recording or log file") + ", " + SizeText(left) + " are left";
   if (above)
     sentence +=
         "; nothing else may go: the newest and the best checkpoint, the newest segments, log.txt "

@@ -83,5 +83,25 @@ TEST(Packages, NameWhatTheyNeedAndHoldAGameThatLearns) {
 #endif
 }
 
+TEST(Packages, OfTheDaemonHoldAServiceItsConfigItsManualAndItsCompletion) {
+  const Workplace place;
+  const auto packages = Pack(place);
+  ASSERT_TRUE(packages.contains("murmurate"));
+  const std::string &file = packages.at("murmurate"), root = place.path() + "/root";
+  ASSERT_EQ(Shell(place, "dpkg-deb -x " + file + ' ' + root).code, 0);
+  for (const char* path :
+       {"/usr/lib/systemd/system/murmurate.service", "/etc/murmurate/serve.toml",
+        "/usr/share/man/man1/murmurate.1.gz", "/usr/share/man/man1/murmurate-serve.1.gz",
+        "/usr/share/bash-completion/completions/murmurate",
+        "/usr/share/zsh/vendor-completions/_murmurate"})
+    EXPECT_TRUE(fs::exists(root + path)) << path;
+  EXPECT_FALSE(fs::exists(root + "/usr/etc"));
+  EXPECT_EQ(Shell(place, "dpkg-deb --ctrl-tarfile " + file + " | tar -xO ./conffiles").output,
+            "/etc/murmurate/serve.toml\n");
+  // No script of the package runs when it is installed, so nothing enables the unit.
+  EXPECT_THAT(Shell(place, "dpkg-deb --ctrl-tarfile " + file + " | tar -t").output,
+              Not(HasSubstr("postinst")));
+}
+
 }  // namespace
 }  // namespace murmurate
