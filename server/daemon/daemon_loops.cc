@@ -30,9 +30,9 @@ void Daemon::State::StartLoops() {
 
 void Daemon::State::TurnOperate() {
   parts.operate->PollOnce(life.MostWaitMs(kLongestWaitMs));
-  models.ReportLateBatches();
+  const double batch_s = models.WatchBatches();
   const std::int64_t now_ns = MonotonicNs();
-  life.OperateTurned(now_ns, models.LongestBatchSeconds());
+  life.OperateTurned(now_ns, batch_s);
   const Progress& progress = parts.operate->progress();
   const auto mean = progress.means().mean_return();
   life.Say(now_ns, WithCommas(progress.learned_steps()) + " steps learned from" +

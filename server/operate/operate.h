@@ -104,9 +104,7 @@ class Operate {
   void ApplyEvaluation(const std::string& model, const Evaluation& evaluation);
   void SaveCheckpoint(const std::string& model, CheckpointWriter::Make make);
   void WriteRows(std::int64_t now_ns);
-  void DrawCurve(const ModelRecord& model) const;
   void Show(std::int64_t now_ns);
-  Reading Live(ModelRecord& model, std::int64_t now_ns) const;
   ScreenView View(std::int64_t now_ns);
   StatusReport Report();
   wire::AdminOk AnswerTo(const std::string& command);
