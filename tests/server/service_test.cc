@@ -50,7 +50,7 @@ TEST(ServiceEnvironment, AnUnknownVariableIsTwoAndOneLine) {
   EXPECT_FALSE(place.Has("runs"));
 }
 
-/// Its actors, learners and shards are told what they need, and hear it once.
+/// The learners that it starts have its settings, with names and seeds of their own.
 TEST(ServiceEnvironment, HoldsForARunWithSeveralLearners) {
   const Workplace place;
   Process train(place.path(),
