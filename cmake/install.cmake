@@ -87,6 +87,8 @@ install(DIRECTORY examples DESTINATION ${documents} COMPONENT daemon USE_SOURCE_
   PATTERN fleet EXCLUDE)  # sources that compile in the project's tree alone
 install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${documents} COMPONENT daemon)
 
+include(cmake/service.cmake)
+
 # Plug-ins of the daemon.
 if(TARGET murmurate_hdf5)
   install(TARGETS murmurate_hdf5 LIBRARY DESTINATION ${MURMURATE_PLUG_INS} COMPONENT daemon)

@@ -81,7 +81,10 @@ murmurate_package(development libmurmurate-dev libdevel TARGETS murmurate_client
 Headers, the C++ client as an archive (murmurate::client), the C ABI
 (murmurate::c), find_package(murmurate) for CMake, pkg-config, and examples.")
 if(NOT MURMURATE_CLIENT_ONLY)
-  murmurate_package(daemon murmurate science TARGETS murmurate murmurate_sensors SUGGESTS mosquitto TEXT
+  file(WRITE ${PROJECT_BINARY_DIR}/package/conffiles "/etc/murmurate/serve.toml\n")
+  set(CPACK_DEBIAN_DAEMON_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/conffiles)
+  set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package/move_etc.cmake)
+  murmurate_package(daemon murmurate science TARGETS murmurate murmurate_sensors murmurate_service SUGGESTS mosquitto TEXT
 "reinforcement learning with the model in one place and games anywhere
 One learner owns the model. Any number of games and simulators, started by
 anybody, play with its newest weights and stream their experience back. This

@@ -11,7 +11,7 @@ client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-d
 build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
        libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev libhdf5-dev
        python3-venv)
-test=(mosquitto mosquitto-clients openssl)
+test=(mosquitto mosquitto-clients openssl zsh mandoc man-db groff systemd)
 ci=(clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
 stories=(debootstrap git python3)
 

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "server/command/command_line.h"
+#include "server/config/environment_overrides.h"
 #include "server/config/examples.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/end_with_parent.h"
@@ -97,6 +98,7 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
   line.common.start_ns = MonotonicNs();
   for (int i = 0; i < argument_count; ++i)
     line.common.command += (i ? " " : "") + std::string(arguments[i]);
+  line.common.overrides = TakeEnvironmentOverrides();
   line.words.assign(arguments + std::min(1, argument_count), arguments + argument_count);
   CLI::App app(
       "murmurate: attach any running game or simulator to a live learner.\n"

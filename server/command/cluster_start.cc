@@ -100,8 +100,9 @@ std::string Quoted(const std::string& word) {
 std::string CommandElsewhere(const ClusterArguments& arguments, const CommonArguments& common) {
   std::string command = "murmurate cluster start " + Quoted(arguments.what);
   for (const ConfigOverride& change : common.overrides)
-    command += ' ' + (change.origin == "--set" ? "--set " + Quoted(change.path + '=' + change.value)
-                                               : change.origin + ' ' + Quoted(change.value));
+    command += ' ' + (change.origin != "--set" && change.origin.starts_with("--")
+                          ? change.origin + ' ' + Quoted(change.value)
+                          : "--set " + Quoted(change.path + '=' + change.value));
   return command + (arguments.fresh ? " --fresh" : "");
 }
 

@@ -18,7 +18,7 @@ namespace murmurate {
 
 /// CommonArguments are said once, before or after the subcommand.
 struct CommonArguments {
-  std::vector<ConfigOverride> overrides;  ///< --set and the shortcuts, in order
+  std::vector<ConfigOverride> overrides;  ///< of the environment, --set, shortcuts
   bool quiet = false;
   std::optional<int> parent;  ///< --end-with: the process that this one ends with
   std::string command;        ///< the command line, for command.txt

@@ -1,6 +1,7 @@
 // Commands start a learner here, alone or as a part of a cluster or a job.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "server/command/command_line.h"
@@ -11,9 +12,12 @@ namespace murmurate {
 
 class DataSource;
 struct DaemonOptions;
+/// Reads the config of a learner that runs once more, with all that was said beside the file.
+using ReadConfig = std::function<Result<Config>()>;
 /// Starts a learner for external actors. Of `options` only the beginning must be set: the plan, the
-/// initial files, what to do with a name that is taken.
-Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options);
+/// initial files, what to do with a name that is taken. SIGHUP reloads what `read_again` gives.
+Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options,
+                    const ReadConfig& read_again);
 /// Opens what [data] names, null when it names nothing; makes the data of an example where it is
 /// missing, and says so in one line of stdout.
 Result<std::shared_ptr<DataSource>> OpenDataOf(const CommonArguments& common, const Config& config);

@@ -216,7 +216,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   if (!directory.ok()) return directory.status();
   MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", ResolvedToml(*config)));
   Display display(common.quiet ? Display::Mode::kQuiet : Display::Mode::kLines);
-  auto opened = Log::Open(directory->path() + "/log.txt", &display,
+  auto opened = Log::Open(directory->path(), directory->name(), config->Read(LogKeys()), &display,
                           common.quiet ? LogLevel::kWarning : LogLevel::kInfo);
   if (!opened.ok()) return opened.status();
   const LogCallback log = opened->callback();

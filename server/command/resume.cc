@@ -92,7 +92,8 @@ Result<int> Resume(const CommonArguments& common, const std::string& folder, con
   options.plan = std::move(*plan);
   if (trained && options.source) return TrainOnData(common, config, std::move(options));
   return trained ? TrainOn(common, config, std::move(options))
-                 : ServeOn(common, config, std::move(options));
+                 : ServeOn(common, config, std::move(options),
+                           [&] { return ConfigOf(folder, common); });
 }
 
 Result<int> RunResume(const CommonArguments& common, const std::string& run) {

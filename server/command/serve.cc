@@ -29,11 +29,13 @@ const char* ReasonFor(RunEnd end) {
   return "the learner was told to stop";
 }
 
-/// Waits for a signal, `murmurate stop` or the run's own rules.
-RunEnd AwaitEnd(Signals* signals) {
+/// Waits for a signal, `murmurate stop` or the run's own rules; SIGHUP reloads the config.
+RunEnd AwaitEnd(Signals* signals, Daemon* daemon, const ReadConfig& read_again) {
   while (true) {
-    if (signals->Wait(-1) == Signals::Event::kSignal) return RunEnd::kAsked;
+    const Signals::Event event = signals->Wait(-1);
+    if (event == Signals::Event::kSignal) return RunEnd::kAsked;
     if (const auto end = signals->requested()) return *end;
+    if (event == Signals::Event::kHangup) daemon->Reload(read_again());
   }
 }
 
@@ -76,7 +78,7 @@ struct ServeArguments {
   int worker = kNoWorker;
 };
 
-Result<int> RunServe(const CommonArguments& common, const ServeArguments& arguments) {
+Result<Config> ConfigFor(const CommonArguments& common, const ServeArguments& arguments) {
   ConfigSource source{"defaults", "serve", ""};
   if (!arguments.config.empty()) {
     auto found = FindConfig(arguments.config);
@@ -84,9 +86,22 @@ Result<int> RunServe(const CommonArguments& common, const ServeArguments& argume
     source = std::move(*found);
   }
   auto config = Config::Load(source, common.overrides);
-  if (!config.ok()) return config.status();
-  if (arguments.worker != kNoWorker)
+  if (config.ok() && arguments.worker != kNoWorker)
     MURMURATE_RETURN_IF_ERROR(config->JoinCluster(arguments.worker));
+  return config;
+}
+
+/// The config as a reload reads it.
+Result<Config> ConfigAgain(const CommonArguments& common, const ServeArguments& arguments) {
+  if (arguments.config != "-") return ConfigFor(common, arguments);
+  return InvalidArgument(
+      "the config came from standard input, which cannot be read again; start from a file to "
+      "reload it");
+}
+
+Result<int> RunServe(const CommonArguments& common, const ServeArguments& arguments) {
+  auto config = ConfigFor(common, arguments);
+  if (!config.ok()) return config.status();
   if (!config->parameters().collective.empty())
     return InvalidArgument(
         "parameters.collective: a rank that waits for games of others would hold all ranks up; use "
@@ -106,7 +121,8 @@ Result<int> RunServe(const CommonArguments& common, const ServeArguments& argume
   options.initial_files = std::move(*initial_files);
   const bool aside = arguments.fresh || arguments.resume;
   options.when_taken = aside ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kRefuse;
-  return ServeOn(common, *config, std::move(options));
+  return ServeOn(common, *config, std::move(options),
+                 [&] { return ConfigAgain(common, arguments); });
 }
 
 /// Adds --listen, in place of the listen addresses of the config; each use adds one.
@@ -138,8 +154,9 @@ void AddInsecure(CLI::App* command, CommandLine* line) {
 
 }  // namespace
 
-Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
-  Signals signals(Signals::Hangup::kIgnored);
+Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options,
+                    const ReadConfig& read_again) {
+  Signals signals(Signals::Hangup::kTold);
   options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options.console = common.quiet ? LogLevel::kWarning : LogLevel::kInfo;
   options.command = common.command;
@@ -153,7 +170,7 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
     (*daemon)->log()(
         LogLevel::kWarning,
         "insecure: any program that reaches these addresses may train and read the model");
-  const RunEnd end = AwaitEnd(&signals);
+  const RunEnd end = AwaitEnd(&signals, daemon->get(), read_again);
   const Daemon::Outcome outcome = (*daemon)->Stop(
       ReasonFor(end), [&] { return (*daemon)->actors_left() == 0; }, end == RunEnd::kAskedToResume);
   if (!signals.failure().ok()) return signals.failure();

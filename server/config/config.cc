@@ -9,6 +9,7 @@
 #include "client/environments/environment.h"
 #include "server/config/algorithm_defaults.h"
 #include "server/config/config_checks.h"
+#include "server/config/environment_overrides.h"
 #include "server/config/examples.h"
 #include "server/data/data_settings.h"
 #include "server/ingest/ingest_settings.h"
@@ -51,7 +52,7 @@ void ListenForStreamsAlone(ConfigEntries* entries) {
 void ForgetExampleData(ConfigEntries* entries) {
   const auto replaced = [&](const char* path) {
     const auto entry = entries->values.find(path);
-    return entry != entries->values.end() && entry->second.origin.starts_with("--");
+    return entry != entries->values.end() && IsOverride(entry->second.origin);
   };
   if (!replaced("data.example") && (replaced("data.observations") || replaced("data.labels")))
     entries->values.erase("data.example");
@@ -115,8 +116,11 @@ Result<Config> Config::Load(const ConfigSource& source,
                             const std::vector<ConfigOverride>& overrides) {
   Config config;
   MURMURATE_RETURN_IF_ERROR(ReadText(source, Schema(), &config.entries_));
-  for (const ConfigOverride& change : overrides)
-    MURMURATE_RETURN_IF_ERROR(ReadOverride(change, Schema(), &config.entries_));
+  for (const ConfigOverride& change : overrides) {
+    const auto named = NamedAsIn(config.entries_, change);
+    if (!named.ok()) return named.status();
+    MURMURATE_RETURN_IF_ERROR(ReadOverride(*named, Schema(), &config.entries_));
+  }
   MURMURATE_RETURN_IF_ERROR(ResolveStreams(&config.entries_));
   ListenForStreamsAlone(&config.entries_);
   ForgetExampleData(&config.entries_);

@@ -1,6 +1,7 @@
 // Config: what a run is told: TOML text and --set, checked against the keys of all rooms.
 //
-// Precedence: --set (and shortcuts like --seed) over the file over the default. [model.NAME],
+// Precedence: --set (and shortcuts like --seed) over environment variables
+// (environment_overrides.h) over the file over the default. [model.NAME],
 // [model.NAME.algorithm] and [model.NAME.optimizer] override [model], [algorithm], [optimizer] for
 // the model of that name; [stream.NAME] describes the model of its name
 // (server/stream/config_stream.h). Every error is one sentence: file:line, key, got, expected, what
@@ -44,6 +45,7 @@ inline constexpr int kShardPort = 7430;
 
 class Config {
  public:
+  /// `overrides`: each holds over those before it.
   static Result<Config> Load(const ConfigSource& source,
                              const std::vector<ConfigOverride>& overrides);
   /// Listens on one private ipc endpoint, whatever the file says: what `train` does.

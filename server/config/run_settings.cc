@@ -58,7 +58,10 @@ const Keys<RunSettings>& RunKeys() {
         "a policy that lost what it had learned: return to its best weights at half the rate, or "
         "only say so"},
        {"log_interval_s", &S::log_interval_s, "seconds between rows of progress.csv",
-        Range(0.001, 86400)}});
+        Range(0.001, 86400)},
+       {"max_disk", &S::max_disk,
+        "of the run's folder: above it old checkpoints, recordings and logs are deleted",
+        Kind(ValueKind::kBytes), Example("\"10GB\""), Range(1e6, kMany)}});
   return kKeys;
 }
 

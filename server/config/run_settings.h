@@ -36,7 +36,8 @@ struct RunSettings {
   std::optional<double> stop_at_return;
   OnCollapse on_collapse = OnCollapse::kReturn;
   double log_interval_s = 5.0;
-  int rank = 0, ranks = 1;  ///< of a job that mpirun started
+  std::optional<std::uint64_t> max_disk;  ///< bytes of the run's folder (operate/disk_budget.h)
+  int rank = 0, ranks = 1;                ///< of a job that mpirun started
 
   /// Rank 1 and up: the run ends as rank 0 says, and by nothing else.
   bool follows() const { return rank > 0; }

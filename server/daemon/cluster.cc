@@ -34,8 +34,7 @@ void AwaitEnd(Children* children) {
 /// where to listen.
 void SetAgain(const Config& config, const std::function<void(const std::string&)>& set) {
   for (const ConfigLine& line : Explain(config))
-    if (line.origin.starts_with("--") && line.path != "server.listen")
-      set(line.path + '=' + line.value);
+    if (IsOverride(line.origin) && line.path != "server.listen") set(line.path + '=' + line.value);
 }
 
 }  // namespace

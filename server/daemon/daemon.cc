@@ -11,11 +11,12 @@
 #include "server/config/config_text.h"
 #include "server/daemon/daemon_state.h"
 #include "server/daemon/descriptors.h"
-#include "server/daemon/run_log.h"
 #include "server/daemon/stop_rules_of.h"
 #include "server/daemon/taken_port.h"
 #include "server/daemon/version.h"
+#include "server/operate/log_settings.h"
 #include "server/operate/operate_settings.h"
+#include "server/schema/settings_keys.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
 #include "shared/weights/shared_memory_weights.h"
@@ -27,16 +28,16 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kGoodbyeNs = kNanosecondsPerSecond;
 constexpr std::uint32_t kGoodbyeMs = 2000;
 constexpr std::uint32_t kComesBackMs = 60'000;  ///< how long lock-step actors wait for a resume
-/// The longest wait of loops that know when their work is due, and are woken for all else.
-constexpr int kLongestWaitMs = 10'000;
 constexpr std::int64_t kLastBatchNs = 3 * kNanosecondsPerSecond;
 
 }  // namespace
 
 Status Daemon::State::Open() {
-  auto opened = Log::Open(parts.directory.path() + "/log.txt", &display, parts.options.console);
+  auto opened = Log::Open(parts.directory.path(), parts.directory.name(),
+                          parts.config.Read(LogKeys()), &display, parts.options.console);
   if (!opened.ok()) return opened.status();
-  parts.log = opened->callback();
+  parts.log_file = *std::move(opened);
+  parts.log = parts.log_file->callback();
   parts.places->KeepAlgorithmsIn(parts.directory.path(), parts.log);
   MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
   if (!parts.options.source && !parts.options.own_actors)
@@ -46,7 +47,10 @@ Status Daemon::State::Open() {
               "removed " + std::to_string(swept) + " shared-memory segments of dead learners");
   auto folder = RuntimeFolder();
   if (!folder.ok()) return folder.status();
+  disk.emplace(parts.directory.path(), parts.config.run().max_disk.value_or(DiskBudget::kUnbounded),
+               parts.log);
   MURMURATE_RETURN_IF_ERROR(OpenSockets(*folder));
+  StartReloading();
   MURMURATE_RETURN_IF_ERROR(Resume());
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
@@ -206,25 +210,6 @@ Status Daemon::State::Resume() {
   return {};
 }
 
-void Daemon::State::StartLoops() {
-  publish_loop = std::make_unique<Loop>(
-      "mmr-publish", [this] { parts.publishing->PollOnce(kLongestWaitMs); },
-      [this] { parts.publishing->Wake(); });
-  checkpoint_loop = std::make_unique<Loop>(
-      "mmr-checkpoint", [this] { parts.operate->writer().PollOnce(kLongestWaitMs); },
-      [this] { parts.operate->writer().Wake(); });
-  operate_loop = std::make_unique<Loop>(
-      "mmr-operate",
-      [this] {
-        parts.operate->PollOnce(kLongestWaitMs);
-        models.ReportLateBatches();
-      },
-      [this] { parts.operate->Wake(); });
-  ingest_loop = std::make_unique<Loop>(
-      "mmr-ingest", [this] { parts.ingest->PollOnce(kLongestWaitMs); },
-      [this] { parts.ingest->Wake(); });
-}
-
 ActorsView Daemon::State::Actors() {
   Ingest::Report report = parts.ingest->CollectReport();
   for (std::string& sentence : parts.shard_waits.Sentences())
@@ -292,6 +277,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOption
   std::unique_ptr<Daemon> daemon(new Daemon(std::make_unique<State>(
       config, std::move(options), signals, std::move(*directory), std::move(places))));
   if (Status status = daemon->state_->Open(); !status.ok()) return status;
+  daemon->state_->notice.Send("READY=1");
   return daemon;
 }
 
@@ -306,10 +292,17 @@ int Daemon::actors_left() const {
 
 void Daemon::Print(const std::string& line) { state_->display.Print(line, stdout); }
 
+void Daemon::Reload(const Result<Config>& fresh) {
+  state_->notice.Send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(MonotonicNs() / 1000));
+  state_->reloading->Apply(fresh);
+  state_->notice.Send("READY=1");
+}
+
 Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool()>& actors_gone,
                              bool resume_follows) {
   State& state = *state_;
   state.stopped = true;
+  state.notice.Send("STOPPING=1\nSTATUS=" + reason);
   state.FinishRound();
   state.make_loop.reset();
   state.ingest_loop.reset();

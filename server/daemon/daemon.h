@@ -55,6 +55,9 @@ class Daemon {
   const LogCallback& log() const;
   int actors_left() const;  ///< that have not left
   void Print(const std::string& line);
+  /// Takes what may change of a config that was read again (reloading.h), or says in the log why it
+  /// could not be read.
+  void Reload(const Result<Config>& fresh);
 
   struct Outcome {
     StepCount steps;

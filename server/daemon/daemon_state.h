@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "server/daemon/daemon.h"
+#include "server/daemon/life_signs.h"
 #include "server/daemon/live_models.h"
 #include "server/daemon/model_factory.h"
+#include "server/daemon/reloading.h"
 #include "server/daemon/run_parts.h"
+#include "server/operate/disk_budget.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
 
@@ -30,13 +33,20 @@ struct Daemon::State {
   Status WriteFiles() const;
   Status Resume();
   void StartLoops();
+  void StartReloading();
+  void TurnOperate();
+  void TurnCheckpoint();
   ActorsView Actors();
   void FinishRound();
   void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);
   std::string WriteLastCheckpoints();
 
   Display display;
+  const ServiceNotice notice;
+  LifeSigns life{&notice};
   RunParts parts;
+  std::optional<DiskBudget> disk;
+  std::optional<Reloading> reloading;
   const std::uint64_t incarnation = RandomIdentity();
   std::string admin_address;
   ModelFactory factory;  ///< models call back through it

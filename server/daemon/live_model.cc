@@ -240,10 +240,14 @@ void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   evaluations_.Offer(std::move(snapshot), steps_);
 }
 
-void LiveModel::ReportLateBatches() {
-  for (const auto& learning : learning_)
+double LiveModel::WatchBatches() {
+  double longest_s = 0;
+  for (const auto& learning : learning_) {
+    longest_s = std::max(longest_s, learning->BatchSeconds());
     if (const std::string late = learning->LateBatch(); !late.empty())
       parts_.log(LogLevel::kWarning, "model " + name_ + ": " + late);
+  }
+  return longest_s;
 }
 
 void LiveModel::Report(const LearnReport& report) {

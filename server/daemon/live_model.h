@@ -63,8 +63,9 @@ class LiveModel {
   bool AwaitEnd(std::int64_t deadline_ns);
   /// A learning thread that was left behind still uses it.
   bool left_behind() const { return gate_.shut(); }
-  /// Says that a batch takes too long, each time that it is due (LearnLoop::LateBatch).
-  void ReportLateBatches();
+  /// Says that a batch takes too long, each time that it is due (LearnLoop::LateBatch). Gives the
+  /// seconds that the longest batch under way has taken so far; 0: none is.
+  double WatchBatches();
 
  private:
   LearnCallbacks Callbacks();

@@ -52,9 +52,11 @@ void LiveModels::OnTried(const std::string& directory, const std::string& folder
   if (model != nullptr) model->OnTried(written, checkpoint);
 }
 
-void LiveModels::ReportLateBatches() {
+double LiveModels::WatchBatches() {
   const std::lock_guard lock(mutex_);
-  for (const auto& model : models_) model->ReportLateBatches();
+  double longest_s = 0;
+  for (const auto& model : models_) longest_s = std::max(longest_s, model->WatchBatches());
+  return longest_s;
 }
 
 std::vector<std::string> LiveModels::Waiting() const {

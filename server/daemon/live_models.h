@@ -32,7 +32,8 @@ class LiveModels {
   void OnTried(const std::string& directory, const std::string& folder, bool written,
                Checkpoint* checkpoint);
 
-  void ReportLateBatches();  ///< any thread
+  /// LiveModel::WatchBatches of all; the longest. Any thread.
+  double WatchBatches();
   /// What models that learn nothing at present say of it (ModelStores::Waiting). Any thread.
   std::vector<std::string> Waiting() const;
   void AskToEnd();

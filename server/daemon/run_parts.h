@@ -9,6 +9,7 @@
 
 #include "server/daemon/daemon.h"
 #include "server/daemon/live_numbers.h"
+#include "server/daemon/run_log.h"
 #include "server/daemon/shard_waits.h"
 #include "server/ingest/ingest.h"
 #include "shared/weights/publishing.h"
@@ -29,6 +30,7 @@ struct RunParts {
   Signals* const signals;
   RunDirectory directory;
   const std::unique_ptr<TrainingPlaces> places;
+  std::optional<Log> log_file;
   LogCallback log;
   SocketContext context;
   std::unique_ptr<Ingest> ingest;

@@ -32,7 +32,7 @@ void LetASecondSignalEnd() {
 
 }  // namespace
 
-Signals::Signals(Hangup on_hangup) {
+Signals::Signals(Hangup on_hangup) : on_hangup_(on_hangup) {
   sigset_t set = SetOf({SIGINT, SIGTERM, SIGCHLD});
   if (on_hangup == Hangup::kIgnored) signal(SIGHUP, SIG_IGN);
   struct sigaction hangup {};
@@ -53,6 +53,8 @@ Signals::Event Signals::Wait(int timeout_ms) {
   signalfd_siginfo info;
   if (read(signal_fd_, &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGCHLD) return Event::kChild;
+    if (info.ssi_signo == SIGHUP && on_hangup_ == Hangup::kTold) return Event::kHangup;
+    if (on_hangup_ == Hangup::kTold) signal(SIGHUP, SIG_IGN);  // while the run ends
     LetASecondSignalEnd();
     return Event::kSignal;
   }

@@ -1,5 +1,6 @@
-// Signals: what the main thread waits for: SIGINT, SIGTERM and, where it ends the command, SIGHUP
-// (a closed terminal), the end of a child, or a request of another thread. Made before any other
+// Signals: what the main thread waits for: SIGINT, SIGTERM and, where it ends the command or has
+// it read its config again, SIGHUP (a closed terminal, a service that is reloaded), the end of a
+// child, or a request of another thread. Made before any other
 // thread, so that no thread but main ever sees a signal.
 #pragma once
 
@@ -14,11 +15,12 @@ namespace murmurate {
 
 class Signals {
  public:
-  enum class Event { kTimeout, kSignal, kChild, kRequest };
+  enum class Event { kTimeout, kSignal, kHangup, kChild, kRequest };
 
   /// kIgnored: of learners and shards, which go on when their terminal is closed, and of the
   /// children that they start. An inherited SIG_IGN (nohup) is kept in any case.
-  enum class Hangup { kEnds, kIgnored };
+  /// kTold: Wait says kHangup, and nothing ends.
+  enum class Hangup { kEnds, kIgnored, kTold };
   explicit Signals(Hangup hangup = Hangup::kEnds);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -36,6 +38,7 @@ class Signals {
   Status failure() const;
 
  private:
+  const Hangup on_hangup_;
   int signal_fd_;
   WakeSignal wake_;
   mutable std::mutex mutex_;

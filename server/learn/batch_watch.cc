@@ -15,6 +15,11 @@ void BatchWatch::End(std::int64_t now_ns) {
   begun_ns_.reset();
 }
 
+double BatchWatch::UnderWay(std::int64_t now_ns) const {
+  const std::lock_guard lock(mutex_);
+  return begun_ns_ ? 1e-9 * static_cast<double>(now_ns - *begun_ns_) : 0.0;
+}
+
 std::optional<BatchWatch::Late> BatchWatch::Look(std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (!begun_ns_) return std::nullopt;

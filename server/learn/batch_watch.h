@@ -22,11 +22,13 @@ class BatchWatch {
   void Begin(std::int64_t now_ns);
   void End(std::int64_t now_ns);
 
+  /// Seconds that the batch under way has taken so far; 0: none is. Any thread.
+  double UnderWay(std::int64_t now_ns) const;
   /// The batch under way, when a report of it is due. Any thread, one at a time.
   std::optional<Late> Look(std::int64_t now_ns);
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<std::int64_t> begun_ns_;  ///< nothing: no batch is under way
   std::int64_t reported_ns_ = 0;          ///< when the batch under way began or was reported last
   double usual_s_ = 0;                    ///< mean of about the last eight

@@ -86,6 +86,8 @@ class LearnLoop {
   /// a report is due (batch_watch.h) and where the trainer says where it is; else "". Any thread,
   /// one at a time.
   std::string LateBatch();
+  /// Seconds that the batch under way has taken so far; 0: none is. Any thread.
+  double BatchSeconds() const { return watch_.UnderWay(now_ns_()); }
   /// Why nothing is learned, as the store says it ("learner waits for experience: ..."), from two
   /// seconds after the last batch on; "": it learns, or its store learns from fresh batches alone.
   /// Any thread.

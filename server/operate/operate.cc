@@ -21,6 +21,36 @@ bool IsStream(const ModelRecord& model, const std::vector<Reading>& streams) {
   return std::ranges::find(streams, model.name(), &Reading::name) != streams.end();
 }
 
+/// `first`: of the run; `alone`: the run has one model.
+void DrawCurve(const OperateOptions& options, const std::vector<Reading>& streams,
+               const ModelRecord& model, bool first, bool alone) {
+  const bool stream = IsStream(model, streams);
+  CurveDrawing drawing = stream ? StreamDrawing() : CurveDrawing();
+  drawing.title = stream ? options.directory->name() + ": stream " + model.name() : options.title;
+  if (!stream && !alone) drawing.title += ", model " + model.name();
+  if (!stream && first) drawing.target = options.stop.at_return;
+  const std::string svg = DrawLearningCurves(drawing, model.Curves(stream));
+  const std::string folder = model.folder() + "/plots";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  Status status = WriteFileAtomically(folder + "/learning.svg",
+                                      std::as_bytes(std::span(svg.data(), svg.size())));
+  if (!status.ok() && options.log) options.log(LogLevel::kError, status.message());
+}
+
+/// The model's reading with the health of its checkpoints.
+Reading Live(const CheckpointWriter& writer, ModelRecord& model, std::int64_t now_ns) {
+  Reading reading = model.Live(now_ns);
+  const CheckpointHealth health = writer.Health(model.folder());
+  reading.Set(kCheckpointsWritten, health.written);
+  reading.Set(kCheckpointFailures, health.failures);
+  reading.Set(kCheckpointStep, health.last_step);
+  reading.Set(kCheckpointTrouble, health.trouble);
+  reading.Set(kBestFailures, health.best_failures);
+  reading.Set(kBestTrouble, health.best_trouble);
+  return reading;
+}
+
 }  // namespace
 
 Operate::Operate(OperateOptions options)
@@ -124,6 +154,16 @@ void Operate::PostBest(const std::string& model, EvaluatedReturn evaluated,
   });
 }
 
+void Operate::PostStopRules(std::optional<double> at_return,
+                            std::optional<std::uint64_t> at_steps) {
+  mail_.Post([this, at_return, at_steps] {
+    options_.stop.at_return = at_return;
+    options_.stop.at_steps = at_steps;
+    ending_.SetRules(options_.stop);
+    ending_.Check(progress());
+  });
+}
+
 void Operate::SaveCheckpoint(const std::string& model, CheckpointWriter::Make make) {
   const ModelRecord* record = Find(model);
   if (record == nullptr) return;
@@ -185,7 +225,8 @@ void Operate::WriteRows(std::int64_t now_ns) {
   for (const auto& model : models_) {
     Status status = model->WriteRow(now_ns);
     if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
-    if (now_ns >= next_curve_ns_) DrawCurve(*model);
+    if (now_ns >= next_curve_ns_)
+      DrawCurve(options_, Streams(), *model, model == models_.front(), models_.size() == 1);
   }
   if (now_ns >= next_curve_ns_) next_curve_ns_ = now_ns + kCurveIntervalNs;
   rows_.OnRow(now_ns);
@@ -195,37 +236,10 @@ std::vector<Reading> Operate::Streams() const {
   return options_.streams ? options_.streams() : std::vector<Reading>();
 }
 
-void Operate::DrawCurve(const ModelRecord& model) const {
-  const bool stream = IsStream(model, Streams());
-  CurveDrawing drawing = stream ? StreamDrawing() : CurveDrawing();
-  drawing.title = stream ? options_.directory->name() + ": stream " + model.name() : options_.title;
-  if (!stream && models_.size() > 1) drawing.title += ", model " + model.name();
-  if (!stream && &model == models_.front().get()) drawing.target = options_.stop.at_return;
-  const std::string svg = DrawLearningCurves(drawing, model.Curves(stream));
-  const std::string folder = model.folder() + "/plots";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  Status status = WriteFileAtomically(folder + "/learning.svg",
-                                      std::as_bytes(std::span(svg.data(), svg.size())));
-  if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
-}
-
-/// The model's reading with the health of its checkpoints.
-Reading Operate::Live(ModelRecord& model, std::int64_t now_ns) const {
-  Reading reading = model.Live(now_ns);
-  const CheckpointHealth health = writer_.Health(model.folder());
-  reading.Set(kCheckpointsWritten, health.written);
-  reading.Set(kCheckpointFailures, health.failures);
-  reading.Set(kCheckpointStep, health.last_step);
-  reading.Set(kCheckpointTrouble, health.trouble);
-  reading.Set(kBestFailures, health.best_failures);
-  reading.Set(kBestTrouble, health.best_trouble);
-  return reading;
-}
-
 ScreenView Operate::View(std::int64_t now_ns) {
   Progress& progress = models_.front()->progress();
-  ScreenView view{.run = options_.directory->path(), .model = Live(*models_.front(), now_ns)};
+  ScreenView view{.run = options_.directory->path(),
+                  .model = Live(writer_, *models_.front(), now_ns)};
   view.model.Set(kBudget, options_.stop.budget);
   view.model.Set(kTargetReturn, options_.stop.at_return);
   const double rate = progress.learned_per_second(now_ns);
@@ -284,7 +298,7 @@ StatusReport Operate::Report() {
       .streams = Streams()};
   if (options_.settings) report.settings = options_.settings();
   for (const auto& model : models_)
-    if (named_) report.models.push_back(Live(*model, now_ns));
+    if (named_) report.models.push_back(Live(writer_, *model, now_ns));
   return report;
 }
 

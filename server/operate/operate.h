@@ -73,6 +73,9 @@ class Operate {
   /// weights alone.
   void PostBest(const std::string& model, EvaluatedReturn evaluated, CheckpointWriter::Make make);
 
+  /// Other rules to stop; the budget stays.
+  void PostStopRules(std::optional<double> at_return, std::optional<std::uint64_t> at_steps);
+
   /// The writer, whose PollOnce mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
   /// The operating thread: waits up to `timeout_ms`, and no longer than until the next row is due,
@@ -89,7 +92,7 @@ class Operate {
 
   /// The stop rules were met; after the operating thread has ended.
   bool ended_by_itself() const { return ending_.by_rules(); }
-  /// The first model's progress; after the operating thread has ended.
+  /// The first model's progress; of the operating thread, and after it has ended.
   const Progress& progress() const { return models_.front()->progress(); }
 
  private:
@@ -101,9 +104,7 @@ class Operate {
   void ApplyEvaluation(const std::string& model, const Evaluation& evaluation);
   void SaveCheckpoint(const std::string& model, CheckpointWriter::Make make);
   void WriteRows(std::int64_t now_ns);
-  void DrawCurve(const ModelRecord& model) const;
   void Show(std::int64_t now_ns);
-  Reading Live(ModelRecord& model, std::int64_t now_ns) const;
   ScreenView View(std::int64_t now_ns);
   StatusReport Report();
   wire::AdminOk AnswerTo(const std::string& command);

@@ -40,6 +40,8 @@ class RunEnding {
   using OnEnd = std::function<void(RunEnd)>;
   RunEnding(const StopRules& rules, OnEnd on_end) : rules_(rules), on_end_(std::move(on_end)) {}
 
+  /// Other rules from now on.
+  void SetRules(const StopRules& rules) { rules_ = rules; }
   void Check(const Progress& first_model);
   void Ask(RunEnd end) { End(end, false); }
   bool ended() const { return ended_; }
@@ -48,7 +50,7 @@ class RunEnding {
  private:
   void End(RunEnd end, bool by_rules);
 
-  const StopRules rules_;
+  StopRules rules_;
   const OnEnd on_end_;
   bool ended_ = false, by_rules_ = false;
 };

@@ -344,6 +344,13 @@ bool IsToml(const std::string& value) {
   }
 }
 
+/// "--set run.seed=5", "--seed 5", "MURMURATE_RUN__SEED".
+std::string NameOf(const ConfigOverride& change) {
+  if (IsFromEnvironment(change.origin)) return change.origin;
+  const bool set = change.origin == "--set" || change.origin == "set";
+  return change.origin + ' ' + (set ? change.path + '=' : "") + change.value;
+}
+
 }  // namespace
 
 std::string PathOf(const std::string& section, const std::string& key, const std::string& model) {
@@ -360,9 +367,7 @@ Status ReadText(const ConfigSource& source, const ConfigSchema& schema, ConfigEn
 
 Status ReadOverride(const ConfigOverride& change, const ConfigSchema& schema,
                     ConfigEntries* entries) {
-  const std::string named =
-      change.origin + ' ' +
-      (change.origin == "--set" || change.origin == "set" ? change.path + '=' : "") + change.value;
+  const std::string named = NameOf(change);
   const std::size_t dot = change.path.rfind('.');
   if (dot == std::string::npos || dot == 0 || dot + 1 == change.path.size())
     return InvalidArgument(named + ": got the key \"" + change.path +

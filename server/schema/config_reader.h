@@ -19,11 +19,22 @@ struct ConfigSource {
 };
 
 /// ConfigOverride is one `--set section.key=value`; `origin` is how a message names it ("--set",
-/// "--seed"; "set" of a live run).
+/// "--seed"; "MURMURATE_RUN__SEED"; "set" of a live run).
 struct ConfigOverride {
   std::string path, value;
   std::string origin = "--set";
 };
+
+/// What the names of environment variables begin with. Messages show such an origin alone: the
+/// value may be a secret.
+inline constexpr char kEnvironmentPrefix[] = "MURMURATE_";
+inline bool IsFromEnvironment(const std::string& origin) {
+  return origin.starts_with(kEnvironmentPrefix);
+}
+/// Of an entry: the command line or the environment set it, not a file.
+inline bool IsOverride(const std::string& origin) {
+  return origin.starts_with("--") || IsFromEnvironment(origin);
+}
 
 struct ConfigEntry {
   ConfigValue value;

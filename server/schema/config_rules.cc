@@ -65,6 +65,13 @@ bool FitsNumbers(const ConfigRule& rule, ConfigValue* value) {
 
 bool IsDuration(const std::string& text) { return SecondsIn(text).has_value(); }
 
+bool FitsBytes(const ConfigRule& rule, ConfigValue* value) {
+  if (const auto* text = std::get_if<std::string>(value))
+    if (const auto bytes = BytesIn(*text)) *value = static_cast<std::int64_t>(*bytes);
+  const auto* count = std::get_if<std::int64_t>(value);
+  return count != nullptr && InRange(rule, static_cast<double>(*count));
+}
+
 bool FitsSpans(const ConfigRule& rule, ConfigValue* value) {
   if (const auto* one = std::get_if<std::int64_t>(value)) *value = Integers{*one};
   if (const auto* one = std::get_if<std::string>(value)) *value = Strings{*one};
@@ -110,6 +117,8 @@ bool Fits(const ConfigRule& rule, ConfigValue* value) {
       const auto* text = std::get_if<std::string>(value);
       return text != nullptr && IsDuration(*text);
     }
+    case ValueKind::kBytes:
+      return FitsBytes(rule, value);
     case ValueKind::kSpans:
       return FitsSpans(rule, value);
     case ValueKind::kPaths:
@@ -179,6 +188,9 @@ std::string Expectation(const ConfigRule& rule) {
       return "a string or a list of them, none empty";
     case ValueKind::kDuration:
       return "a duration such as \"10s\" (ms, s, m, h or d)";
+    case ValueKind::kBytes:
+      return "a count of bytes" + RangeOf(rule) +
+             ", or a size such as \"10GB\" (kB, MB, GB, TB, KiB, MiB, GiB or TiB)";
     case ValueKind::kSpans:
       return "an integer" + RangeOf(rule) + ", a duration such as \"10s\", or a list of one kind";
     case ValueKind::kNetwork:

@@ -26,6 +26,7 @@ enum class ValueKind {
   kNumbers,
   kNames,
   kDuration,
+  kBytes,
   kSpans,
   kNetwork
 };
@@ -36,7 +37,7 @@ enum class ValueKind {
 /// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings. kSetting:
 /// a number, a schedule or a curriculum. kNumbers: a list of numbers, each in the range. kNames:
 /// one string, or a list of them; it is held as a list. kDuration: "10s"; it is held as it stands.
-/// kSpans: one or several counts, or one or several durations; held as a list of integers or of
+/// kBytes: a count, or a size such as "10GB"; it is held as a count. kSpans: one or several counts, or one or several durations; held as a list of integers or of
 /// strings. kNetwork: one of the choices, or layers as kLayers has them.
 struct ConfigRule {
   std::string section;

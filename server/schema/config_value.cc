@@ -92,6 +92,22 @@ std::optional<double> SecondsIn(const std::string& duration) {
   return count * unit->second;
 }
 
+std::optional<std::uint64_t> BytesIn(const std::string& size) {
+  static const std::map<std::string, double> kUnits{
+      {"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},    {"TB", 1e12},
+      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  const char* const end = size.data() + size.size();
+  double count = 0;
+  const auto read = std::from_chars(size.data(), end, count, std::chars_format::fixed);
+  const char* unit = read.ptr;
+  if (unit != end && *unit == ' ') ++unit;
+  const auto found = kUnits.find(std::string(unit, end));
+  if (read.ec != std::errc() || found == kUnits.end() || !std::isfinite(count)) return std::nullopt;
+  const double bytes = count * found->second;
+  if (bytes < 1 || bytes > 9e15) return std::nullopt;  // beyond, doubles skip integers
+  return static_cast<std::uint64_t>(bytes);
+}
+
 std::string Nearest(const std::string& name, const std::vector<std::string>& names) {
   std::string nearest;
   std::size_t best = std::max<std::size_t>(3, name.size() / 2 + 1);

@@ -49,6 +49,9 @@ std::string ShortToml(const ConfigValue& value);
 /// The seconds in "500ms", "10s", "1.5m", "2h", "1d"; empty: that is no duration above 0.
 std::optional<double> SecondsIn(const std::string& duration);
 
+/// The bytes in "64kB", "10GB", "1.5 GiB", "2048 B"; empty: that is no size of at least a byte.
+std::optional<std::uint64_t> BytesIn(const std::string& size);
+
 /// The name nearest to `name` (edit distance), "" when none is near.
 std::string Nearest(const std::string& name, const std::vector<std::string>& names);
 

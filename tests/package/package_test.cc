@@ -49,6 +49,21 @@ void ExpectPapers(const Workplace& place, const std::string& name, const std::st
       << name;
 }
 
+/// `file`: the daemon's package, unpacked to `root`.
+void ExpectService(const Workplace& place, const std::string& file, const std::string& root) {
+  for (const char* path :
+       {"/usr/lib/systemd/system/murmurate.service", "/etc/murmurate/serve.toml",
+        "/usr/share/man/man1/murmurate.1.gz", "/usr/share/man/man1/murmurate-serve.1.gz",
+        "/usr/share/bash-completion/completions/murmurate",
+        "/usr/share/zsh/vendor-completions/_murmurate"})
+    EXPECT_TRUE(fs::exists(root + path)) << path;
+  EXPECT_FALSE(fs::exists(root + "/usr/etc"));
+  EXPECT_EQ(Shell(place, "dpkg-deb --ctrl-tarfile " + file + " | tar -xO ./conffiles").output,
+            "/etc/murmurate/serve.toml\n");
+  EXPECT_THAT(Shell(place, "dpkg-deb --ctrl-tarfile " + file + " | tar -xO").output,
+              Not(HasSubstr("systemctl")));  // it is not enabled, and nothing is started
+}
+
 TEST(Packages, NameWhatTheyNeedAndHoldAGameThatLearns) {
   const Workplace place;
   const auto packages = Pack(place);
@@ -65,6 +80,7 @@ TEST(Packages, NameWhatTheyNeedAndHoldAGameThatLearns) {
     ASSERT_EQ(Shell(place, "dpkg-deb -x " + file + ' ' + root).code, 0);
     ExpectPapers(place, name, root);
   }
+  ExpectService(place, packages.at("murmurate"), root);
   const std::string game = root + "/usr/share/doc/libmurmurate-dev/examples/game/game.cpp";
   const Ran built = Shell(place, MURMURATE_CXX " -std=c++20 " + game + ' ' + Flags(root));
   ASSERT_EQ(built.code, 0) << built.errors;
