@@ -11,9 +11,8 @@
 
 namespace murmurate {
 
-/// The policy, and `networks` besides: each has an output of its name, [batch, its outputs], and
-/// states with that name and a dot before them. kInvalidArgument: a name that the model lacks or
-/// that is a target's, or a model without a policy.
+/// The policy, and `networks` besides: each has an output of its name, [batch, its outputs].
+/// They are of the model, and none is the policy or a target.
 Result<std::string> FormatOnnx(const WeightsFile& file, const std::vector<std::string>& networks);
 
 }  // namespace murmurate

@@ -130,8 +130,7 @@ std::string OnnxActivation(Activation activation, const std::string& value, Onnx
   return value;
 }
 
-OnnxLayers::OnnxLayers(const FlatModel& model, std::string prefix, OnnxGraph* graph)
-    : model_(model), prefix_(std::move(prefix)), graph_(graph) {}
+OnnxLayers::OnnxLayers(const FlatModel& model, OnnxGraph* graph) : model_(model), graph_(graph) {}
 
 OnnxFlow OnnxLayers::Through(const std::vector<PlannedLayer>& layers, OnnxFlow flow) {
   for (const PlannedLayer& layer : layers) {
@@ -150,7 +149,7 @@ std::string OnnxLayers::Tensor(const PlannedLayer& layer, const std::string& ten
 }
 
 std::string OnnxLayers::StateName(const std::string& part) const {
-  return prefix_ + part + (recurrent_ > 1 ? "_" + std::to_string(recurrent_) : "");
+  return part + (recurrent_ > 1 ? "_" + std::to_string(recurrent_) : "");
 }
 
 std::string OnnxLayers::StateInput(const std::string& before, int units) {

@@ -14,9 +14,8 @@ namespace murmurate {
 
 class OnnxLayers {
  public:
-  /// `prefix`: stands before the names of the states' inputs and outputs. `model` and `graph`
-  /// outlive it.
-  OnnxLayers(const FlatModel& model, std::string prefix, OnnxGraph* graph);
+  /// `model` and `graph` outlive it.
+  OnnxLayers(const FlatModel& model, OnnxGraph* graph);
 
   /// `flow` behind `layers`.
   OnnxFlow Through(const std::vector<PlannedLayer>& layers, OnnxFlow flow);
@@ -25,7 +24,7 @@ class OnnxLayers {
   std::string Tensor(const PlannedLayer& layer, const std::string& tensor,
                      const std::vector<int>& shape);
   /// A part of a recurrent state, [batch, units]: its input is `before` ("h0") and its output
-  /// `after` ("hn"), behind the prefix; of the second recurrent layer "h0_2", "hn_2".
+  /// `after` ("hn"); of the second recurrent layer "h0_2" and "hn_2". Only a model's policy recurs.
   std::string StateInput(const std::string& before, int units);
   void StateOutput(const std::string& after, int units, const std::string& value);
   /// Called before the parts of a recurrent layer.
@@ -39,7 +38,6 @@ class OnnxLayers {
   std::string StateName(const std::string& part) const;
 
   const FlatModel& model_;
-  const std::string prefix_;
   OnnxGraph* graph_;
   OnnxFlow kept_;
   int recurrent_ = 0;

@@ -10,8 +10,7 @@ OnnxNetworks::OnnxNetworks(const FlatModel& model, OnnxGraph* graph)
 std::string OnnxNetworks::Features(const std::string& network, const NetworkPlan& plan) {
   const auto found = features_.find(network);
   if (found != features_.end()) return found->second;
-  const bool policy = network == model_.spec.policy().name;
-  OnnxLayers layers(model_, policy ? "" : network + ".", graph_);
+  OnnxLayers layers(model_, graph_);
   std::vector<std::string> parts;
   for (const PlannedInput& input : plan.inputs) {
     const OnnxFlow flow = layers.Through(input.layers, inputs_.Of(input));
