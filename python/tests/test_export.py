@@ -123,3 +123,142 @@ def test_onnx_itself_finds_no_fault(cases: Path) -> None:
         assert metadata["murmurate.spaces"].startswith("observation")
         assert (metadata["murmurate.version"], metadata["murmurate.steps"]) == ("7", "4096")
         assert {v.type.tensor_type.shape.dim[0].dim_param for v in [*model.graph.input, *model.graph.output]} == {"batch"}
+
+
+@needs_cases
+def test_safetensors_have_the_names_and_shapes_of_torch_modules(cases: Path) -> None:
+    numpy = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    state = numpy.load_file(cases / "dense.safetensors")
+    assert {name: tensor.shape for name, tensor in state.items() if name.startswith("policy.")} == {
+        "policy.0.weight": (16, 5),
+        "policy.0.bias": (16,),
+        "policy.1.weight": (8, 16),
+        "policy.1.bias": (8,),
+        "policy.head.weight": (4, 8),
+        "policy.head.bias": (4,),
+    }
+    inputs, expected = reference_of(cases / "dense.onnx")
+    x = inputs["observation"][0] - state["statistics.observation.mean"]
+    x = np.clip(x / np.sqrt(state["statistics.observation.variance"] + 1e-8), -10, 10)
+    for network, output in ("policy", "logits"), ("value", "value"):
+        y = np.tanh(x @ state[f"{network}.0.weight"].T + state[f"{network}.0.bias"])
+        y = np.maximum(y @ state[f"{network}.1.weight"].T + state[f"{network}.1.bias"], 0)
+        y = y @ state[f"{network}.head.weight"].T + state[f"{network}.head.bias"]
+        np.testing.assert_allclose(y, expected[output][0], rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def module_of(torch: Any, words: list[str], shape: tuple[int, ...]) -> Any:
+    """A layer of a model's text as a PyTorch user writes it, without its activation."""
+    nn = torch.nn
+    sizes = [int(word) for word in words[1:] if word.isdigit()]
+    made = {
+        "dense": lambda: nn.Linear(shape[0], sizes[0]),
+        "conv": lambda: nn.Conv2d(shape[0], sizes[0], sizes[1], sizes[2], sizes[3]),
+        "max_pool": lambda: nn.MaxPool2d(*sizes),
+        "flatten": lambda: nn.Flatten(),
+        "lstm": lambda: nn.LSTM(shape[0], sizes[0]),
+        "gru": lambda: nn.GRU(shape[0], sizes[0]),
+        "layer_norm": lambda: nn.LayerNorm(shape[0]),
+    }.get(words[0])
+    return made() if made else nn.Identity()
+
+
+def chain(torch: Any, state: dict[str, Any], prefix: str, lines: list[str], x: Any) -> Any:
+    """`lines` of a model's text on [steps, batch, ...] of the first line's modules, pictures as channels first."""
+    activations = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu, "sigmoid": torch.sigmoid}
+    kept = x
+    for i, line in enumerate(lines):
+        words = line.split()
+        if words[0] == "residual":
+            kept = x
+        elif words[0] == "add":
+            x = x + kept
+        else:
+            module = module_of(torch, words, tuple(x.shape[2:]))
+            own = f"{prefix}.{i}."
+            module.load_state_dict({n.removeprefix(own): t for n, t in state.items() if n.startswith(own)})
+            if words[0] in ("lstm", "gru"):
+                x = module(x)[0]
+            elif words[0] == "layer_norm" and x.ndim == 5:
+                x = module(x.permute(0, 1, 3, 4, 2)).permute(0, 1, 4, 2, 3)
+            else:
+                x = module(x.flatten(0, 1)).unflatten(0, x.shape[:2])
+        x = activations.get(words[-1], lambda y: y)(x)
+    return x
+
+
+def torch_inputs(torch: Any, lines: list[str], state: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the first layers see of the game's inputs: [steps, batch, ...], pictures as channels first."""
+    seen, first = {}, 0
+    stacks = {line.split()[1]: int(line.split()[3]) for line in lines if line.startswith("input ")}
+    for line in lines:
+        words = line.split()
+        if not words[0].startswith("observation"):
+            continue
+        name = words[0].partition(".")[2] or "-"
+        x = torch.from_numpy(inputs[words[0]])
+        if words[1] in ("categories", "binary"):
+            sizes = [int(word) for word in words[2:]] if words[1] == "categories" else [2] * int(words[2])
+            hot = [torch.nn.functional.one_hot(x[..., i].long(), size) for i, size in enumerate(sizes)]
+            seen[name] = torch.cat(hot, -1).float()
+            continue
+        if words[1] == "uint8":
+            x = x / 255
+        elif "normalize_observation 1" in lines:
+            frame = [int(word) for word in words[2:]]
+            count = int(np.prod(frame))
+            mean, variance = (state[f"statistics.observation.{part}"][first : first + count].reshape(frame)
+                              for part in ("mean", "variance"))  # fmt: skip
+            first += count
+            if len(frame) == x.ndim - 3:
+                mean, variance = mean[..., None], variance[..., None]
+            repeated = [1] * (mean.ndim - 1) + [stacks.get(name, 1)]
+            x = (x - mean.repeat(repeated)) / torch.sqrt(variance.repeat(repeated) + 1e-8)
+            x = x.clamp(-10, 10)
+        if x.ndim == 4:
+            x = x[..., None]
+        seen[name] = x.permute(0, 1, 4, 2, 3) if x.ndim == 5 else x.flatten(2)
+    return seen
+
+
+def torch_head(torch: Any, path: Path, inputs: dict[str, Any]) -> Any:
+    """The policy's head by modules of PyTorch, [steps, batch, outputs]."""
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as file:
+        metadata, state = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}
+    assert metadata["murmurate.layout"] == "pytorch"
+    lines = metadata["murmurate.model"].splitlines()
+    seen = torch_inputs(torch, lines, state, inputs)
+    layers = lines[lines.index("network policy published trained") + 1 : lines.index("head action")]
+    parts: dict[str, list[str]] = {name: [] for name in seen}
+    part = trunk = []
+    for line in layers:
+        if line.startswith("input "):
+            part = parts[line.split()[1]]
+        elif line == "trunk":
+            part = trunk
+        else:
+            part.append(line)
+    joined = [
+        chain(torch, state, f"policy.{'observation' if name == '-' else name}", parts[name], x).flatten(2)
+        for name, x in seen.items()
+    ]
+    features = chain(torch, state, "policy", trunk, torch.cat(joined, -1))
+    return features @ state["policy.head.weight"].T + state["policy.head.bias"]
+
+
+@needs_cases
+def test_modules_of_torch_compute_what_the_client_computes(cases: Path) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    pytest.importorskip("safetensors.torch", reason="safetensors is not installed")
+    played = 0
+    with torch.no_grad():
+        for path in sorted(cases.glob("*.onnx")):
+            inputs, expected = reference_of(path)
+            if any(not name.startswith(("observation", "action_mask")) for name in inputs) or "logits" not in expected:
+                continue
+            got = torch_head(torch, path.with_suffix(".safetensors"), inputs)
+            compare(path.stem, got.numpy(), expected["logits"])
+            played += 1
+    assert played >= 20

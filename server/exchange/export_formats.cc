@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/exchange/onnx_export.h"
+#include "server/exchange/torch_export.h"
 #include "shared/model/text.h"
 
 namespace murmurate {
@@ -15,6 +16,7 @@ Result<std::string> FormatPolicy(const WeightsFile& file, const std::vector<std:
 constexpr ExportFormat kFormats[] = {
     {"policy", ".policy", "what Client::Open and mmr_open read", FormatPolicy, true},
     {"onnx", ".onnx", "what onnxruntime and game engines read", FormatOnnx},
+    {"safetensors", ".safetensors", "names and shapes of PyTorch", FormatTorch},
 };
 
 /// Networks that can be exported besides the policy.
@@ -26,10 +28,13 @@ std::vector<std::string> OthersOf(const ModelSpec& spec) {
   return names;
 }
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none but the policy" : text;
+Status NoSuchNetwork(const std::string& name, const std::vector<std::string>& others) {
+  std::string listed;
+  for (const std::string& other : others) listed += (listed.empty() ? "" : ", ") + other;
+  return InvalidArgument("--networks " + name +
+                         ": the model has no such network to export (it has " +
+                         (others.empty() ? "none but the policy); leave the option out"
+                                         : listed + "); name one of these, or \"all\""));
 }
 
 Result<std::vector<std::string>> NetworksOf(const ModelSpec& spec,
@@ -38,10 +43,7 @@ Result<std::vector<std::string>> NetworksOf(const ModelSpec& spec,
   std::vector<std::string> networks;
   for (const std::string& name : asked) {
     if (name == "all") return others;
-    if (!std::ranges::count(others, name))
-      return InvalidArgument("--networks " + name +
-                             ": the model has no such network to export (it has " + Listed(others) +
-                             "); name one of these, or \"all\"");
+    if (!std::ranges::count(others, name)) return NoSuchNetwork(name, others);
     if (!std::ranges::count(networks, name)) networks.push_back(name);
   }
   return networks;
