@@ -111,9 +111,8 @@ Result<std::shared_ptr<const SafetensorsFile>> Converted(
   Result<SafetensorsFile> ours = InOurLayout(*file, spec, layout, names);
   if (ours.ok()) return std::make_shared<const SafetensorsFile>(*std::move(ours));
   const Status& why = ours.status();
-  const bool of_line = why.message().starts_with("line ");
-  return of_line ? RefuseMap(from, why.code(), why.message())
-                 : Refuse(from, why.code(), why.message());
+  if (why.code() == StatusCode::kInvalidArgument) return RefuseMap(from, why.code(), why.message());
+  return Refuse(from, why.code(), why.message());
 }
 
 }  // namespace
@@ -121,6 +120,10 @@ Result<std::shared_ptr<const SafetensorsFile>> Converted(
 Result<InitialFiles> ReadInitialFiles(const std::vector<InitialFile>& named) {
   InitialFiles files;
   for (const InitialFile& from : named) {
+    if (from.path.empty())
+      return RefuseMap(from, StatusCode::kInvalidArgument,
+                       "it names the tensors of a file, and initialize_from names none; name one, "
+                       "or take this setting out");
     if (!from.map_path.empty() && !files.maps.contains(from.map_path)) {
       Result<NameMap> map = ReadNameMap(from);
       if (!map.ok()) return map.status();

@@ -272,7 +272,7 @@ ShardSettings ShardSettingsFor(const Config& config, const std::string& model) {
 std::vector<InitialFile> InitialFilesOf(const Config& config) {
   std::vector<InitialFile> files;
   for (const std::string& model : config.models())
-    if (InitialFile file = InitialFileFor(config, model); !file.path.empty())
+    if (InitialFile file = InitialFileFor(config, model); !(file.path + file.map_path).empty())
       files.push_back(std::move(file));
   return files;
 }

@@ -67,10 +67,10 @@ class Converter {
   Status Put(const PlacedTensor& tensor, const NamedTensor& from, const NameMap::Line* line) {
     if (from.shape != tensor.shape) {
       if (line == nullptr) return {};
-      return InvalidData("line " + std::to_string(line->number) + ": " + Quote(from.name) +
-                         " has the shape " + ShapeText(from.shape) + " where " +
-                         Quote(tensor.name) + " has " + ShapeText(tensor.shape) +
-                         "; give [model] layers its sizes, or map another tensor");
+      return InvalidArgument("line " + std::to_string(line->number) + ": " + Quote(from.name) +
+                             " has the shape " + ShapeText(from.shape) + " where " +
+                             Quote(tensor.name) + " has " + ShapeText(tensor.shape) +
+                             "; give [model] layers its sizes, or map another tensor");
     }
     used_.insert(from.name);
     for (std::size_t i = 0; i < from.values.size(); ++i) {
@@ -96,11 +96,11 @@ class Converter {
         found |= used_.contains(names_.TheirName(tensor.name));
       }
       if (!fits)
-        return InvalidData(where + "the model has no tensor " + Quote(line.ours) + "; it has " +
-                           SomeOf(wanted_));
+        return InvalidArgument(where + "the model has no tensor " + Quote(line.ours) + "; it has " +
+                               SomeOf(wanted_));
       if (!found)
-        return InvalidData(where + "the file has no tensor " + Quote(line.theirs) + "; it has " +
-                           SomeOf(theirs_.tensors));
+        return InvalidArgument(where + "the file has no tensor " + Quote(line.theirs) +
+                               "; it has " + SomeOf(theirs_.tensors));
     }
     return {};
   }

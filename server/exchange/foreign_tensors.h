@@ -34,8 +34,9 @@ TensorLayout LayoutOf(const SafetensorsFile& file, TensorLayout layout);
 /// The tensors of `theirs` that have the names of the model's, or those that `names` gives these, as
 /// ours; biases that PyTorch keeps apart are added. Other tensors keep their names; one that a name
 /// fits but no shape gets its shape behind its name, so that nothing takes it. `layout` is not
-/// kAuto. kInvalidData when a line of `names` fits no tensor of the model ("line 3: ..."), or names
-/// one that the file lacks, that has another shape or is not float32.
+/// kAuto. kInvalidArgument ("line 3: ...") when a line of `names` fits no tensor of the model, or
+/// names one that the file lacks or that has another shape. kInvalidData when a tensor is not
+/// float32.
 Result<SafetensorsFile> InOurLayout(const SafetensorsFile& theirs, const ModelSpec& spec,
                                     TensorLayout layout, const NameMap& names);
 

@@ -47,30 +47,15 @@ class NetworkWalk {
   }
 
   void Visit(const PlannedLayer& layer) {
-    switch (layer.layer.kind) {
-      case LayerKind::kDense:
-        return Dense(layer);
-      case LayerKind::kConv:
-        return Conv(layer);
-      case LayerKind::kLayerNorm:
-        return Norm(layer);
-      case LayerKind::kLstm:
-      case LayerKind::kGru:
-        return Recurrent(layer);
-      case LayerKind::kFlatten:
-        if (!layer.in.vector()) order_ = OrderOf(layer.in);
-        return;
-      case LayerKind::kResidual:
-        kept_ = order_;
-        kept_count_ = layer.in.vector() ? layer.in.channels : 0;
-        return;
-      case LayerKind::kAdd:
-        kept_count_ = 0;
-        return;
-      case LayerKind::kMaxPool:
-      case LayerKind::kActivation:
-        return;
-    }
+    const LayerForm& form = layer.layer.form();
+    if (form.gates > 0) return Recurrent(layer);
+    if (form.units) return form.window ? Conv(layer) : Dense(layer);
+    if (form.tensors[0].name != nullptr) return Norm(layer);
+    if (form.flattens && !layer.in.vector()) order_ = OrderOf(layer.in);
+    if (form.block == LayerForm::Block::kNone) return;
+    kept_ = order_;
+    const bool opens = form.block == LayerForm::Block::kOpens && layer.in.vector();
+    kept_count_ = opens ? layer.in.channels : 0;
   }
 
   /// [in][columns] of ours as [columns][in].
@@ -115,6 +100,7 @@ class NetworkWalk {
     Row(layer, "bias", "bias", layer.layer.units);
   }
 
+  /// A gain and a shift, by the name of the form's tensors.
   void Norm(const PlannedLayer& layer) {
     const Order order = layer.in.vector() ? order_ : Order();
     Row(layer, "gain", "weight", layer.in.channels, order);
@@ -129,7 +115,7 @@ class NetworkWalk {
     PlacedTensor& second = Row(layer, "bias", "bias_hh_l0", columns);
     second.added = static_cast<std::size_t>(columns);
     order_.clear();
-    if (layer.layer.kind != LayerKind::kGru) return;
+    if (layer.layer.form().tensors[3].name == nullptr) return;
     // The candidate's second bias lies inside the reset and is no part of a sum.
     second.added -= static_cast<std::size_t>(units);
     std::iota(second.places.begin() + static_cast<std::ptrdiff_t>(second.added),
