@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learner import EXECUTABLE
+from learner import EXECUTABLE, eventually
 
 TOLERANCE = 1e-5
 LOWEST = np.finfo(np.float32).min
@@ -328,3 +329,37 @@ def test_networks_that_a_model_lacks_are_named(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "--networks q1: the model has no such network to export (it has value)" in done.stderr
     assert not (tmp_path / "runs" / run / "export").exists()
+
+
+STREAM = """
+[run]
+name = "sensors"
+[stream.temp]
+listen = "ipc://{place}/s"
+fields = ["temp", "hum", "vib"]
+target = "temp"
+model = "gru"
+"""
+
+
+def test_a_streams_model_is_played_alike(place: Path) -> None:
+    import murmurate
+
+    (place / "stream.toml").write_text(STREAM.format(place=place))
+    with open(place / "output", "w") as output:
+        daemon = subprocess.Popen([EXECUTABLE, "serve", "stream.toml"], cwd=place, stdout=output, stderr=output)
+    try:
+        assert eventually(lambda: (place / "s").exists()), (place / "output").read_text()
+        sensors = [EXECUTABLE, "actor", "sensors", "--connect", f"ipc://{place}/s", "--seconds", "1", "--rate", "50"]
+        subprocess.run(sensors, capture_output=True, check=True, timeout=30)
+        daemon.send_signal(signal.SIGINT)
+        daemon.wait(20)
+    finally:
+        daemon.kill()
+    session = session_of(exported(place, "sensors", "onnx"))
+    rows = drawn(session.get_inputs()[0])
+    got = play(session, {"observation": rows})
+    with murmurate.Policy(exported(place, "sensors", "policy")) as policy:
+        for step, row in enumerate(rows[:, 0]):
+            np.testing.assert_allclose(got["action"][step, 0], policy.act(row), rtol=1e-5, atol=1e-5)
+    assert set(got) == {"action", "mean", "deviation"}
