@@ -24,8 +24,13 @@ needs_cases = pytest.mark.skipif(not WRITER, reason="MURMURATE_EXPORT_CASES does
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cases")
     subprocess.run([WRITER, str(folder)], check=True, timeout=60)
-    assert len(list(folder.glob("*.onnx"))) > 30
+    assert len(models_in(folder)) > 30
     return folder
+
+
+def models_in(cases: Path) -> list[Path]:
+    """The ONNX files with our own tensors."""
+    return sorted(path for path in cases.glob("*.onnx") if not path.name.endswith(".unity.onnx"))
 
 
 def reference_of(model: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -103,7 +108,7 @@ def check_masks(got: dict[str, Any], inputs: dict[str, Any]) -> None:
 @needs_cases
 def test_onnxruntime_computes_what_the_client_and_the_learner_compute(cases: Path) -> None:
     steps = set()
-    for model in sorted(cases.glob("*.onnx")):
+    for model in models_in(cases):
         inputs, expected = reference_of(model)
         got = play(session_of(model), inputs)
         assert set(got) == set(expected), model.name
@@ -117,7 +122,9 @@ def test_onnxruntime_computes_what_the_client_and_the_learner_compute(cases: Pat
 @needs_cases
 def test_onnx_itself_finds_no_fault(cases: Path) -> None:
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
-    for path in sorted(cases.glob("*.onnx")):
+    for path in cases.glob("*.unity.onnx"):
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+    for path in models_in(cases):
         model = onnx.load(path)
         onnx.checker.check_model(model, full_check=True)
         assert (model.ir_version, [(o.domain, o.version) for o in model.opset_import]) == (7, [("", 13)])
@@ -148,6 +155,62 @@ def test_safetensors_have_the_names_and_shapes_of_torch_modules(cases: Path) -> 
         y = np.maximum(y @ state[f"{network}.1.weight"].T + state[f"{network}.1.bias"], 0)
         y = y @ state[f"{network}.head.weight"].T + state[f"{network}.head.bias"]
         np.testing.assert_allclose(y, expected[output][0], rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def play_in_unity(model: Path, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """The outputs of each step, with the memory carried as ML-Agents does."""
+    session = session_of(model)
+    spec = session.get_modelmeta().custom_metadata_map["murmurate.spec"].replace("uint8", "bytes")
+    observed = [line.split()[0] for line in spec.splitlines() if line.startswith("observation")]
+    given = {}
+    for name, column in inputs.items():
+        if name == "action_mask":
+            given["action_masks"] = column
+            continue
+        scaled = column / 255 if f"{name} bytes" in spec else column
+        given[f"obs_{observed.index(name)}"] = scaled.transpose(0, 1, 4, 2, 3) if column.ndim == 5 else scaled
+    names = [value.name for value in session.get_outputs()]
+    memory = {v.name: np.zeros((column.shape[1], *v.shape[1:]), np.float32)
+              for v in session.get_inputs() if v.name == "recurrent_in"}  # fmt: skip
+    steps = []
+    for step in range(column.shape[0]):
+        feed = {name: values[step].astype(np.float32) for name, values in given.items()} | memory
+        steps.append(dict(zip(names, session.run(None, feed))))
+        memory = {name: steps[-1]["recurrent_out"] for name in memory}
+    return steps
+
+
+def discrete(model: Path, output: str) -> bool:
+    """Whether the action is of choices, by the model of our own names."""
+    session = session_of(model.with_name(model.name.replace(".unity", "")))
+    return any(value.name == output and value.type == "tensor(int64)" for value in session.get_outputs())
+
+
+def actions_of(model: Path) -> list[str]:
+    """The parts of the action, in the order of the space."""
+    spaces = session_of(model).get_modelmeta().custom_metadata_map["murmurate.spaces"]
+    return [line.split()[0] for line in spaces.splitlines() if line.startswith("action")]
+
+
+@needs_cases
+def test_the_tensors_of_ml_agents_give_the_same_actions(cases: Path) -> None:
+    played = 0
+    for model in sorted(cases.glob("*.unity.onnx")):
+        inputs, expected = reference_of(model.with_name(model.name.replace(".unity", "")))
+        ours = {name: column for name, column in inputs.items() if not name.startswith(("privileged", "encoded"))}
+        got = play_in_unity(model, ours)
+        actions = {name: column.astype(np.float32) for name, column in expected.items() if name.startswith("action")}
+        for kind in "discrete_actions", "continuous_actions":
+            if kind not in got[0]:
+                continue
+            ints = kind == "discrete_actions"
+            parts = [actions[name] for name in actions_of(model) if discrete(model, name) == ints]
+            wanted = np.concatenate([part.reshape(*part.shape[:2], -1) for part in parts], -1)
+            for name in kind, "deterministic_" + kind:
+                np.testing.assert_allclose(np.stack([step[name] for step in got]), wanted, rtol=1e-5, atol=1e-5)
+        assert got[0]["version_number"] == [3]
+        played += 1
+    assert played >= 25
 
 
 def module_of(torch: Any, words: list[str], shape: tuple[int, ...]) -> Any:
@@ -257,7 +320,7 @@ def test_modules_of_torch_compute_what_the_client_computes(cases: Path) -> None:
     pytest.importorskip("safetensors.torch", reason="safetensors is not installed")
     played = 0
     with torch.no_grad():
-        for path in sorted(cases.glob("*.onnx")):
+        for path in models_in(cases):
             inputs, expected = reference_of(path)
             if any(not name.startswith(("observation", "action_mask")) for name in inputs) or "logits" not in expected:
                 continue

@@ -4,10 +4,15 @@
 
 #include "server/exchange/onnx_export.h"
 #include "server/exchange/torch_export.h"
+#include "server/exchange/unity_export.h"
 #include "shared/model/text.h"
 
 namespace murmurate {
 namespace {
+
+Result<std::string> FormatUnityPolicy(const WeightsFile& file, const std::vector<std::string>&) {
+  return FormatUnity(file);
+}
 
 Result<std::string> FormatPolicy(const WeightsFile& file, const std::vector<std::string>&) {
   return FormatWeightsFile(file, /*published_only=*/true);
@@ -17,6 +22,7 @@ constexpr ExportFormat kFormats[] = {
     {"policy", ".policy", "what Client::Open and mmr_open read", FormatPolicy, true},
     {"onnx", ".onnx", "what onnxruntime and game engines read", FormatOnnx},
     {"safetensors", ".safetensors", "names and shapes of PyTorch", FormatTorch},
+    {"unity", ".unity.onnx", "ONNX with the tensors that ML-Agents names", FormatUnityPolicy, true},
 };
 
 /// Networks that can be exported besides the policy.

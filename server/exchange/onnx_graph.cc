@@ -9,12 +9,14 @@ namespace {
 
 constexpr int kIrVersion = 7, kOperatorSet = 13;
 
-ProtobufWriter ShapeOf(const std::vector<int>& shape) {
+ProtobufWriter ShapeOf(const OnnxValue& value) {
   ProtobufWriter all;
-  ProtobufWriter batch;
-  batch.Text(2, "batch");  // dim_param
-  all.Message(1, batch);
-  for (const int size : shape) {
+  if (value.has_batch) {
+    ProtobufWriter batch;
+    batch.Text(2, "batch");  // dim_param
+    all.Message(1, batch);
+  }
+  for (const int size : value.shape) {
     ProtobufWriter one;
     one.Integer(1, size);  // dim_value
     all.Message(1, one);
@@ -26,7 +28,7 @@ ProtobufWriter ShapeOf(const std::vector<int>& shape) {
 ProtobufWriter ValueInfo(const OnnxValue& value) {
   ProtobufWriter tensor;
   tensor.Integer(1, static_cast<std::int64_t>(value.type));
-  tensor.Message(2, ShapeOf(value.shape));
+  tensor.Message(2, ShapeOf(value));
   ProtobufWriter type;
   type.Message(1, tensor);
   ProtobufWriter info;

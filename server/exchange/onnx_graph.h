@@ -2,7 +2,7 @@
 // 7, operator set 13, which onnxruntime 1.8 and later, Unity's Sentis and Unreal's NNE read. The
 // messages and their field numbers are those of onnx/onnx.proto (IR version 7).
 //
-// Values are known by name. Every input and output has a dynamic first axis named "batch".
+// Values are known by name. Inputs and outputs have a dynamic first axis named "batch".
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct OnnxValue {
   OnnxType type = OnnxType::kFloat;
   std::vector<int> shape;  ///< behind the batch
   std::string meaning;     ///< its doc_string
+  bool has_batch = true;   ///< false: `shape` is all of it
 };
 
 struct OnnxAttribute {
@@ -35,10 +36,13 @@ struct OnnxAttribute {
 
 class OnnxGraph {
  public:
-  /// Each name once.
-  void AddInput(const OnnxValue& input);
+  virtual ~OnnxGraph() = default;
+
+  /// Each name once. A graph for a program with conventions of its own may make the value of that
+  /// name from another input, and another output from a value (unity_graph.h).
+  virtual void AddInput(const OnnxValue& input);
   /// A node or an input has made a value of its name.
-  void AddOutput(const OnnxValue& output);
+  virtual void AddOutput(const OnnxValue& output);
 
   /// A constant; gives back its name. `values` are as many as `shape` says, with no axis for the
   /// batch.

@@ -93,6 +93,10 @@ std::vector<ExportCase> Heads() {
       {"deterministic", Model(five + kBounded, layers, true, kDeterministic)},
       {"deterministic_squashed", Model(five + kBounded, layers, true,
                                        "state_dependent_deviation 0\nsquashed 1\ndeterministic\n")},
+      {"choices_and_numbers",
+       Model(five + "action.weapon discrete 3 2\naction.turn continuous 2 low -1 -3 high 1 4\n"
+                    "action.place discrete 4\naction.force continuous 1\n",
+             layers, true, kFree)},
       {"action_parts",
        Model(five + "action.weapon discrete 3 2\naction.turn continuous 2 low -1 -3 high 1 4\n"
                     "action.buttons binary 2\naction.place discrete 4\naction.force continuous 1\n",

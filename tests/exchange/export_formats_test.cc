@@ -46,6 +46,11 @@ TEST(ExportFormats, RefuseWhatTheyCannotWrite) {
   EXPECT_EQ(FormatExport(Format("policy"), file, {{"all"}}).status().message(),
             "--networks: a file of the format policy has the policy alone; take the option out, or "
             "use another --format");
+  EXPECT_THAT(FormatExport(Format("unity"), plain, {}).status().message(),
+              HasSubstr("the policy reads its previous action or reward"));
+  const WeightsFile switches = RandomModel(Case("switches").model, 1);
+  EXPECT_THAT(FormatExport(Format("unity"), switches, {}).status().message(),
+              HasSubstr("the action has switches"));
   WeightsFile arrays;
   arrays.spec.arrays = {{"w", {2}}};
   EXPECT_EQ(FormatExport(Format("onnx"), arrays, {}).status().message(),
