@@ -93,7 +93,8 @@ void AddExport(CLI::App* app, CommandLine* line) {
   command
       ->add_option("--networks", given->options.networks,
                    "Networks besides the policy, as value,q1, or all; not in a policy file")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("-o,--output", given->output,
                       "The file; without it RUN/export/NAME with the format's ending");
   line->Choose(command, RunExport, given);
