@@ -12,6 +12,7 @@
 namespace murmurate {
 namespace {
 
+constexpr std::size_t kMaxMapBytes = 1 << 20;
 constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30;
 
 /// Fails with a code that tells a path that is wrong from a file that is damaged.
@@ -84,28 +85,69 @@ Result<SafetensorsFile> ReadInitialFile(const InitialFile& from) {
                     "; give one, or take the setting out");
 }
 
+Status RefuseMap(const InitialFile& from, StatusCode code, const std::string& what) {
+  return Status(code, from.map_origin + ": " + from.map_path + ": " + what);
+}
+
+Result<NameMap> ReadNameMap(const InitialFile& from) {
+  const Result<std::string> text = ReadFile(from.map_path, kMaxMapBytes);
+  if (!text.ok())
+    return RefuseMap(from, text.status().code(),
+                     text.status().message() +
+                         "; name a file with lines such as \"policy.0\" = "
+                         "\"actor.fc1\"");
+  Result<NameMap> map = NameMap::Parse(*text);
+  if (!map.ok()) return RefuseMap(from, map.status().code(), map.status().message());
+  return map;
+}
+
+/// The file in our layout and under our names.
+Result<std::shared_ptr<const SafetensorsFile>> Converted(
+    const InitialFile& from, const InitialFiles& files,
+    const std::shared_ptr<const SafetensorsFile>& file, const ModelSpec& spec) {
+  const TensorLayout layout = LayoutOf(*file, from.layout);
+  if (layout == TensorLayout::kMurmurate && from.map_path.empty()) return file;
+  const NameMap names = from.map_path.empty() ? NameMap() : files.maps.at(from.map_path);
+  Result<SafetensorsFile> ours = InOurLayout(*file, spec, layout, names);
+  if (ours.ok()) return std::make_shared<const SafetensorsFile>(*std::move(ours));
+  const Status& why = ours.status();
+  if (why.code() == StatusCode::kInvalidArgument) return RefuseMap(from, why.code(), why.message());
+  return Refuse(from, why.code(), why.message());
+}
+
 }  // namespace
 
 Result<InitialFiles> ReadInitialFiles(const std::vector<InitialFile>& named) {
   InitialFiles files;
   for (const InitialFile& from : named) {
-    if (files.contains(from.path)) continue;
+    if (from.path.empty())
+      return RefuseMap(from, StatusCode::kInvalidArgument,
+                       "it names the tensors of a file, and initialize_from names none; name one, "
+                       "or take this setting out");
+    if (!from.map_path.empty() && !files.maps.contains(from.map_path)) {
+      Result<NameMap> map = ReadNameMap(from);
+      if (!map.ok()) return map.status();
+      files.maps[from.map_path] = *std::move(map);
+    }
+    if (files.weights.contains(from.path)) continue;
     Result<SafetensorsFile> file = ReadInitialFile(from);
     if (!file.ok()) return file.status();
-    files[from.path] = std::make_shared<const SafetensorsFile>(std::move(*file));
+    files.weights[from.path] = std::make_shared<const SafetensorsFile>(std::move(*file));
   }
   return files;
 }
 
 Result<InitialWeights> MatchInitialFile(const InitialFile& from, const InitialFiles& files,
                                         const ModelSpec& spec) {
-  const auto found = files.find(from.path);
-  MURMURATE_CHECK(found != files.end(),
+  const auto found = files.weights.find(from.path);
+  MURMURATE_CHECK(found != files.weights.end(),
                   "the files of a config are read before its models are made");
-  Result<WeightsMatch> match = MatchWeights(*found->second, ParameterLayout(spec));
+  const auto file = Converted(from, files, found->second, spec);
+  if (!file.ok()) return file.status();
+  Result<WeightsMatch> match = MatchWeights(**file, ParameterLayout(spec));
   if (!match.ok()) return Refuse(from, match.status().code(), match.status().message());
-  const std::string report = Report(from.path, *match) + UnitsReport(*found->second, spec);
-  return InitialWeights{found->second, std::move(*match), report};
+  const std::string report = Report(from.path, *match) + UnitsReport(**file, spec);
+  return InitialWeights{*file, std::move(*match), report};
 }
 
 }  // namespace murmurate

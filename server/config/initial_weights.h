@@ -1,6 +1,8 @@
 // InitialWeights: the file that a new model begins with ([model] initialize_from): partial loading
 // by name and shape (shared/model/weights_match.h), with a report of what matched.
-// A checkpoint's folder is good too; whatever lies beside a MANIFEST.json is verified first.
+// A checkpoint's folder is good too; whatever lies beside a MANIFEST.json is verified first. Tensors of
+// PyTorch are turned into our layout (initialize_layout), those of other names by initialize_map
+// (server/exchange/name_map.h).
 //
 // Files are read once, before anything starts: `serve --fresh` may move the run aside that holds
 // one. What matches is known when a model is made for the spaces of its first actor; `train` and
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "murmurate/status.h"
+#include "server/exchange/foreign_tensors.h"
 #include "shared/model/weights_match.h"
 
 namespace murmurate {
@@ -21,10 +24,16 @@ struct InitialFile {
   std::string
       path;  ///< a safetensors file or a checkpoint's folder; "": the model begins without one
   std::string origin;  ///< how a message names the setting: "c.toml:4: model.initialize_from"
+  TensorLayout layout = TensorLayout::kAuto;
+  std::string map_path;    ///< of the file with the names; "": tensors have ours
+  std::string map_origin;  ///< "c.toml:5: model.initialize_map"
 };
 
 /// InitialFiles are the files that were read, by path.
-using InitialFiles = std::map<std::string, std::shared_ptr<const SafetensorsFile>>;
+struct InitialFiles {
+  std::map<std::string, std::shared_ptr<const SafetensorsFile>> weights;
+  std::map<std::string, NameMap> maps;
+};
 
 /// Reads the files that are named; one sentence that begins with the setting's origin when one is
 /// missing or no safetensors.

@@ -68,8 +68,10 @@ RemoteSettings RemoteSettingsOf(const ParametersSettings& parameters,
 
 InitialFile InitialFileFor(const Config& config, const std::string& model) {
   const SectionView view = ModelKeys().View(config.entries(), model);
-  return {config.Read(ModelKeys(), model).initialize_from,
-          view["initialize_from"].origin + ": " + view.PathOf("initialize_from")};
+  const ModelSection section = config.Read(ModelKeys(), model);
+  const auto origin = [&](const char* key) { return view[key].origin + ": " + view.PathOf(key); };
+  return {section.initialize_from, origin("initialize_from"), section.initialize_layout,
+          section.initialize_map, origin("initialize_map")};
 }
 
 /// "game.toml:3: model.layers: " of the key without which the model could be made; when there is
@@ -166,6 +168,11 @@ const Keys<ModelSection>& ModelKeys() {
         Range(-20, 20)},
        {"initialize_from", &S::initialize_from, "a file: its tensors of the same name and shape",
         Kind(ValueKind::kPath), Example("\"weights.safetensors\"")},
+       {"initialize_map", &S::initialize_map,
+        "a file: lines \"policy.0\" = \"actor.fc1\", our names and those in initialize_from",
+        Kind(ValueKind::kPath), Example("\"names.map\"")},
+       {"initialize_layout", &S::initialize_layout,
+        "of the tensors in initialize_from; auto: as its metadata say, else murmurate"},
        {"threads", &S::threads, "processor threads that train it together", Example("4"),
         Range(1, 64)},
        {"device", In(&S::device, &DeviceSettings::name),
@@ -265,7 +272,7 @@ ShardSettings ShardSettingsFor(const Config& config, const std::string& model) {
 std::vector<InitialFile> InitialFilesOf(const Config& config) {
   std::vector<InitialFile> files;
   for (const std::string& model : config.models())
-    if (InitialFile file = InitialFileFor(config, model); !file.path.empty())
+    if (InitialFile file = InitialFileFor(config, model); !(file.path + file.map_path).empty())
       files.push_back(std::move(file));
   return files;
 }

@@ -34,7 +34,8 @@ struct ModelSettings : AssemblySettings {
 struct ModelSection {
   ModelConfig words{.normalize_observation = true, .continuous = {.scaled = true}};
   Initialization beginning;
-  std::string initialize_from;
+  std::string initialize_from, initialize_map;
+  TensorLayout initialize_layout = TensorLayout::kAuto;
   int threads = 1;
   DeviceSettings device;
 };

@@ -306,8 +306,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.FinishRound();
   state.make_loop.reset();
   state.ingest_loop.reset();
-  state.parts.ingest->PollOnce(
-      0);  // answers the actors whose model was made, or refused, until here
+  state.parts.ingest->PollOnce(0);  // answers actors whose model was made, or refused, until here
   state.models.AskToEnd();
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},

@@ -145,6 +145,58 @@ TEST_F(InitialWeightsTest, EveryRefusalSaysWhereAndWhatToDo) {
                                     ": no tensor has the name and the shape"));
 }
 
+/// [4, 8] to [8, 4] and so on, all numbers alike: what a user of PyTorch saves.
+std::string TorchFile(const std::string& first,
+                      const std::map<std::string, std::string>& metadata) {
+  static const std::vector<float> kNumbers(64, 0.25f);
+  const auto some = [](std::size_t n) { return std::span(kNumbers).first(n); };
+  return FormatSafetensors(metadata, std::vector<NamedTensor>{{first + ".weight", {8, 4}, some(32)},
+                                                              {first + ".bias", {8}, some(8)},
+                                                              {"other", {2}, some(2)}});
+}
+
+TEST_F(InitialWeightsTest, TensorsOfPytorchAreTurned) {
+  Write("torch", TorchFile("policy.0", {}));
+  const std::string taken = "2 of 11 tensors (40 of 116 numbers) taken";
+  EXPECT_THAT(Report("initialize_from = \"torch\""), HasSubstr("1 of 11 tensors (8 of 116"));
+  EXPECT_THAT(Report("initialize_from = \"torch\"\ninitialize_layout = \"pytorch\""),
+              HasSubstr(taken));
+  Write("said", TorchFile("policy.0", {{"murmurate.layout", "pytorch"}}));
+  EXPECT_THAT(Report("initialize_from = \"said\""), HasSubstr(taken));
+  EXPECT_THAT(Report("initialize_from = \"said\"\ninitialize_layout = \"murmurate\""),
+              HasSubstr("of another shape: policy.0.weight (file 8 4, model 4 8)"));
+}
+
+TEST_F(InitialWeightsTest, TensorsOfOtherNamesAreTakenByAMap) {
+  Write("torch", TorchFile("actor.fc1", {}));
+  const std::string layout = "initialize_from = \"torch\"\ninitialize_layout = \"pytorch\"\n";
+  const std::string with = layout + "initialize_map = \"names\"";
+  EXPECT_THAT(Report(layout), HasSubstr("no tensor has the name and the shape"));
+  Write("names", "\"policy.0\" = \"actor.fc1\"\n");
+  EXPECT_THAT(Report(with), HasSubstr("2 of 11 tensors (40 of 116 numbers) taken"));
+  EXPECT_THAT(Report(with), HasSubstr("; not used: other"));
+  const std::string where = (folder_ / "c.toml").string() +
+                            ":5: model.initialize_map: " + (folder_ / "names").string() + ": ";
+  Write("names", "\"policy.0\" = \"actor.fc2\"\n");
+  EXPECT_EQ(Report(with), where +
+                              "line 1: the file has no tensor \"actor.fc2\"; it has "
+                              "actor.fc1.weight, actor.fc1.bias, other");
+  Write("names", "policy.0: actor.fc1\n");
+  EXPECT_THAT(Report(with), ::testing::StartsWith(where + "line 1: \"policy.0: actor.fc1\" where"));
+  fs::remove(folder_ / "names");
+  EXPECT_THAT(Report(with), ::testing::StartsWith(where));
+  EXPECT_THAT(Report(with), HasSubstr("name a file with lines such as"));
+}
+
+TEST_F(InitialWeightsTest, AMapAloneIsRefused) {
+  Write("c.toml", "[model]\nlayers = [8]\ninitialize_map = \"names\"\n");
+  const auto config = Config::Load(*FindConfig(folder_ / "c.toml"), {});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(ReadInitialFiles(InitialFilesOf(*config)).status().message(),
+              HasSubstr(":3: model.initialize_map: " + (folder_ / "names").string() +
+                        ": it names the tensors of a file, and initialize_from names none"));
+}
+
 TEST_F(InitialWeightsTest, AModelsOwnSettingIsNamedAsItStands) {
   const auto config = Config::Load(
       {"c.toml", "c", "[model]\ninitialize_from = \"/a\"\n[model.npc]\ninitialize_from = \"/b\"\n"},
