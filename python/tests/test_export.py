@@ -132,7 +132,8 @@ def test_onnx_itself_finds_no_fault(cases: Path) -> None:
         assert metadata["murmurate.spec"].startswith("murmurate-model 2\nobservation")
         assert metadata["murmurate.spaces"].startswith("observation")
         assert (metadata["murmurate.version"], metadata["murmurate.steps"]) == ("7", "4096")
-        assert {v.type.tensor_type.shape.dim[0].dim_param for v in [*model.graph.input, *model.graph.output]} == {"batch"}
+        values = [*model.graph.input, *model.graph.output]
+        assert {value.type.tensor_type.shape.dim[0].dim_param for value in values} == {"batch"}
 
 
 @needs_cases
@@ -197,7 +198,7 @@ def test_the_tensors_of_ml_agents_give_the_same_actions(cases: Path) -> None:
     played = 0
     for model in sorted(cases.glob("*.unity.onnx")):
         inputs, expected = reference_of(model.with_name(model.name.replace(".unity", "")))
-        ours = {name: column for name, column in inputs.items() if not name.startswith(("privileged", "encoded"))}
+        ours = {name: c for name, c in inputs.items() if not name.startswith(("privileged", "encoded"))}
         got = play_in_unity(model, ours)
         actions = {name: column.astype(np.float32) for name, column in expected.items() if name.startswith("action")}
         for kind in "discrete_actions", "continuous_actions":
@@ -367,7 +368,8 @@ def test_a_run_is_played_alike_by_the_client_and_by_onnxruntime(tmp_path: Path, 
     policy = murmurate.Policy(exported(tmp_path, run, "policy"))
     session = session_of(exported(tmp_path, run, "onnx"))
     inputs = {v.name: drawn(v) for v in session.get_inputs() if v.name.startswith("observation")}
-    rows = [{name.partition(".")[2]: as_the_game(column[step, 0]) for name, column in inputs.items()} for step in range(50)]
+    parts = {name.partition(".")[2]: column for name, column in inputs.items()}
+    rows = [{name: as_the_game(column[step, 0]) for name, column in parts.items()} for step in range(50)]
     if any(value.name == "action_mask" for value in session.get_inputs()):
         inputs["action_mask"] = np.ones((50, 1, int(policy.action_space.n)), bool)
     got = play(session, inputs)["action"]

@@ -86,7 +86,8 @@ class Player {
     if (input.element == Element::kInt32)
       return static_cast<float>(random_.UniformInt(
           static_cast<std::uint32_t>(input.categories[static_cast<std::size_t>(i)])));
-    return 1.5f * static_cast<float>(random_.Normal());
+    const float size = random_.UniformInt(8) == 0 ? 15.0f : 1.5f;  // some are clipped
+    return size * static_cast<float>(random_.Normal());
   }
 
   static void Put(const ObservationInput& input, int i, float value, std::byte* row) {
