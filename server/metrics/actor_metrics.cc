@@ -47,9 +47,8 @@ struct ActorSum {
   }
 };
 
-}  // namespace
-
-std::vector<Reading> ActorReadings(std::span<const ActorReport> actors) {
+/// In the order of their first actors.
+std::vector<ActorSum> SumsOf(std::span<const ActorReport> actors) {
   std::vector<ActorSum> sums;
   std::unordered_map<std::string, std::size_t> places;
   for (const ActorReport& actor : actors) {
@@ -57,9 +56,25 @@ std::vector<Reading> ActorReadings(std::span<const ActorReport> actors) {
     if (added) sums.push_back({.name = actor.name});
     sums[place->second].Add(actor);
   }
+  return sums;
+}
+
+}  // namespace
+
+std::vector<Reading> ActorReadings(std::span<const ActorReport> actors) {
   std::vector<Reading> readings;
-  for (const ActorSum& sum : sums) readings.push_back(sum.ToReading());
+  for (const ActorSum& sum : SumsOf(actors)) readings.push_back(sum.ToReading());
   return readings;
+}
+
+std::vector<MetricSample> StalenessSamples(std::span<const ActorReport> actors) {
+  const std::vector<ActorSum> sums = SumsOf(actors);
+  if (sums.empty()) return {};
+  Histogram all = sums.front().staleness;
+  for (std::size_t i = 1; i < sums.size(); ++i) all.Add(sums[i].staleness);
+  std::vector<MetricSample> samples{{&kActorStaleness, std::move(all), ""}};
+  for (const ActorSum& sum : sums) samples.push_back({&kActorStaleness, sum.staleness, sum.name});
+  return samples;
 }
 
 }  // namespace murmurate

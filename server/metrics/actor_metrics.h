@@ -48,4 +48,7 @@ inline constexpr Metric kActorStaleness{"actor/staleness",
 /// so that a game that comes again, or many of one name, are one series.
 std::vector<Reading> ActorReadings(std::span<const ActorReport> actors);
 
+/// kActorStaleness of all actors, and then of each name, its label; nothing without actors.
+std::vector<MetricSample> StalenessSamples(std::span<const ActorReport> actors);
+
 }  // namespace murmurate
