@@ -12,22 +12,25 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
-from learner import EXECUTABLE, eventually
+from learner import EXECUTABLE, Learner, eventually
 from prometheus_client.parser import text_string_to_metric_families
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.context import RequestContext
 from tensorboard.plugins import base_plugin
-from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_groups, metadata
+from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_groups
+
+import murmurate
 
 CLONE = Path(__file__).parents[2]
 ALL = {"scalars": 0, "histograms": 0, "tensors": 0}  # keep every event
 QUICK = ["--set", "run.log_interval_s=0.05", "--set", "run.actors=1", "--set", "metrics.json_lines=true"]
 
 
-def murmurate(folder: Path, *arguments: str) -> str:
+def run_command(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder)}
     ran = subprocess.run(
         [EXECUTABLE, *arguments], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -73,7 +76,8 @@ def assert_the_same(events: EventAccumulator, run: Path) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("sinks")
-    murmurate(folder, "train", "cartpole", "--set", "run.steps=40000", "--set", "run.name=r", *QUICK)
+    run_command(folder, "train", "cartpole", "--set", "run.steps=40000", "--set", "run.name=r", "--set",
+              "metrics.parameters=true", *QUICK)  # fmt: skip
     yield folder / "runs" / "r"
 
 
@@ -92,7 +96,17 @@ def test_tensorboard_has_histograms_of_waits_and_of_late_experience(run: Path) -
     for event in events.Histograms("actor/staleness"):
         histogram = event.histogram_value
         assert sum(histogram.bucket) == histogram.num > 0
-        assert histogram.bucket_limit[0] == 0 and histogram.min == -1  # the first bucket: no version late
+        ends = [histogram.min, *histogram.bucket_limit]
+        assert ends == sorted(ends) and ends[-1] == histogram.max
+        assert histogram.min in (-1, 0, 1, 3, 7)  # below the buckets 0, 1, 2-3, 4-7, 8-15
+
+
+def test_tensorboard_has_the_tensors_of_the_last_checkpoint(run: Path) -> None:
+    events = events_of(run / "parameters")
+    assert {"policy.0.weight", "policy.head.bias", "value.head.weight"} < set(events.Tags()["histograms"])
+    (weights,) = [event.histogram_value for event in events.Histograms("policy.0.weight")][-1:]
+    assert weights.num == sum(weights.bucket) == 4 * 64
+    assert -20 < weights.min < 0 < weights.max < 20
 
 
 def provider_of(logdir: Path) -> data_provider.MultiplexerDataProvider:
@@ -126,7 +140,6 @@ def test_the_page_hparams_has_the_hyperparameters_and_the_metrics(run: Path) -> 
     assert "run.dir" not in group.hparams
     (value,) = [value.value for value in group.metric_values if value.name.tag == "rollout/ep_rew_mean"]
     assert value == pytest.approx(columns_of(run)["rollout/ep_rew_mean"][-1][1], rel=1e-5)
-    assert metadata.PLUGIN_NAME == "hparams"
 
 
 def test_a_row_takes_as_many_bytes_as_the_page_says(run: Path) -> None:
@@ -163,7 +176,7 @@ def test_a_run_that_was_killed_goes_on_where_its_checkpoint_was(place: Path) -> 
         first.wait(20)
     watching = events_of(run)
     before = course(watching, "time/total_timesteps")
-    murmurate(place, "resume", "runs/r", "--set", f"run.steps={before[-1][0] + 30000}")
+    run_command(place, "resume", "runs/r", "--set", f"run.steps={before[-1][0] + 30000}")
     assert (run / "log.txt").read_text().count("of TensorBoard's events after step") == 1
     for events in (events_of(run), watching.Reload()):
         steps = [step for step, _ in course(events, "time/total_timesteps")]
@@ -237,3 +250,25 @@ def test_the_example_feeds_the_real_mlflow(run: Path, place: Path, monkeypatch: 
     assert [(each.step, each.value) for each in history] == [
         (line["steps"], line["rollout/ep_rew_mean"]) for line in json_lines_of(run) if "rollout/ep_rew_mean" in line
     ]
+
+
+def test_prometheus_reads_what_a_live_learner_says(place: Path) -> None:
+    with Learner() as learner:
+        address = json.loads((learner.folder / "runs" / "run" / "address.json").read_text())
+        if "page" not in address:
+            pytest.skip("this learner serves no page, so there is no /metrics")
+        with murmurate.Actor(learner.address, env=gym.make("CartPole-v1"), name='a "quoted" name') as actor:
+            actor.run(steps=500)
+        with urllib.request.urlopen(address["page"].rstrip("/") + "/metrics", timeout=20) as answer:
+            assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+            text = answer.read().decode()
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    samples = [sample for family in families.values() for sample in family.samples]
+    assert len({(sample.name, *sorted(sample.labels.items())) for sample in samples}) == len(samples)
+    assert families["murmurate_train_updates"].type == "counter"
+    (steps,) = families["murmurate_actor_steps"].samples
+    assert steps.labels == {"actor": 'a "quoted" name'} and steps.value > 0
+    buckets = [sample for sample in families["murmurate_actor_staleness"].samples if sample.name.endswith("_bucket")]
+    assert [sample.value for sample in buckets] == sorted(sample.value for sample in buckets)
+    assert buckets[-1].labels["le"] == "+Inf"
+    assert families["murmurate_series_left_out"].samples[0].value == 0

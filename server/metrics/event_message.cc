@@ -71,29 +71,27 @@ void EventMessage::AddScalar(std::string_view tag, double number) {
 }
 
 void EventMessage::AddHistogram(std::string_view tag, const Histogram& histogram) {
-  std::vector<double> limits, counts;
+  const auto filled = [](std::uint64_t count) { return count > 0; };
+  const auto first = std::ranges::find_if(histogram.counts, filled);
+  if (first == histogram.counts.end()) return;
+  const auto last = std::find_if(histogram.counts.rbegin(), histogram.counts.rend(), filled).base();
+  const auto begin = static_cast<std::size_t>(first - histogram.counts.begin());
+  std::vector<double> limits;
   double squares = 0;
-  std::size_t first = histogram.counts.size(), last = 0;
-  for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
-    const double upper = UpperEnd(histogram, i), count = static_cast<double>(histogram.counts[i]);
-    const double middle = (LowerEnd(histogram, i) + upper) / 2;
-    limits.push_back(upper);
-    counts.push_back(count);
-    squares += count * middle * middle;
-    if (count == 0) continue;
-    first = std::min(first, i);
-    last = i;
+  for (std::size_t i = begin; limits.size() < static_cast<std::size_t>(last - first); ++i) {
+    limits.push_back(UpperEnd(histogram, i));
+    const double middle = (LowerEnd(histogram, i) + limits.back()) / 2;
+    squares += static_cast<double>(histogram.counts[i]) * middle * middle;
   }
-  if (first == histogram.counts.size()) return;
   AddValue(
       Tagged(tag).Message(value::kHistogram, ProtobufMessage()
-                                                 .Double(1, LowerEnd(histogram, first))
-                                                 .Double(2, UpperEnd(histogram, last))
+                                                 .Double(1, LowerEnd(histogram, begin))
+                                                 .Double(2, limits.back())
                                                  .Double(3, static_cast<double>(histogram.count()))
                                                  .Double(4, histogram.sum)
                                                  .Double(5, squares)
                                                  .Doubles(6, limits)
-                                                 .Doubles(7, counts)));
+                                                 .Doubles(7, std::vector<double>(first, last))));
 }
 
 void EventMessage::AddText(std::string_view tag, std::string_view markdown) {

@@ -24,8 +24,8 @@ class EventMessage {
   void SetSessionStart();
 
   void AddScalar(std::string_view tag, double value);  ///< as a float
-  /// Nothing where the histogram is empty. Ends that it does not know are those of buckets as wide
-  /// as their neighbours.
+  /// Adds the buckets from the first that holds anything to the last; nothing where none does. Ends
+  /// that the histogram does not know are those of buckets as wide as their neighbours.
   void AddHistogram(std::string_view tag, const Histogram& histogram);
   void AddText(std::string_view tag, std::string_view markdown);
   /// The settings of a session for the page HPARAMS: numbers, texts and truth values.

@@ -19,16 +19,25 @@ class ParameterFile : public MetricSink {
   ParameterFile(EventFile file, const std::string& folder)
       : file_(std::move(file)), histograms_(folder) {}
 
+  /// Writes the last checkpoint, which comes after the last row.
+  ~ParameterFile() override { (void)WriteNew(); }
+
   Status Write(const Reading& reading) override {
-    EventMessage row(UnixSeconds(), reading.Count(kEnvironmentSteps));
+    steps_ = reading.Count(kEnvironmentSteps);
+    return WriteNew();
+  }
+
+ private:
+  Status WriteNew() {
+    EventMessage row(UnixSeconds(), steps_);
     for (const auto& [tensor, histogram] : histograms_.ReadNew())
       row.AddHistogram(tensor, histogram);
     return row.empty() ? Status() : file_.Append(row.Finish());
   }
 
- private:
   EventFile file_;
   ParameterHistograms histograms_;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace

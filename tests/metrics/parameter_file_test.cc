@@ -78,6 +78,18 @@ TEST(ParameterFile, HasAHistogramOfEachTensorOfEachCheckpoint) {
   EXPECT_EQ(NumberIn<double>(second.find(4)->second), 4.0 + 5 + 6 + 7);
 }
 
+TEST(ParameterFile, EndsWithTheCheckpointThatCameAfterTheLastRow) {
+  TemporaryFolder folder;
+  {
+    const auto sink = std::move(*OpenParameterFile({folder.path()}));
+    ASSERT_TRUE(sink->Write(ReadingAt(10)).ok());
+    Model(folder.path()).Save("step-1");
+  }
+  const std::vector<std::string> events = EventsIn(folder.path());
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(StepIn(events[1]), 10u);
+}
+
 TEST(ParameterFile, ADamagedCheckpointIsLeftOut) {
   TemporaryFolder folder;
   const auto sink = std::move(*OpenParameterFile({folder.path()}));

@@ -110,9 +110,12 @@ TEST(TensorBoardFile, HistogramsAreOfWhatCameSinceTheLastOnes) {
   EXPECT_EQ(NumberIn<double>(first.find(2)->second), 3.0);  // the last one is as wide as before it
   EXPECT_EQ(NumberIn<double>(first.find(3)->second), 2.0);
   EXPECT_EQ(NumberIn<double>(first.find(4)->second), 100.7);
-  EXPECT_EQ(NumberIn<double>(first.find(6)->second, 1), 1.0);
-  EXPECT_EQ(NumberIn<double>(first.find(7)->second, 1), 1.0);
-  EXPECT_EQ(NumberIn<double>(first.find(7)->second, 3), 1.0);
+  ASSERT_EQ(first.find(6)->second.size(), 3 * sizeof(double));  // without the empty one before it
+  EXPECT_EQ(NumberIn<double>(first.find(6)->second, 0), 1.0);
+  EXPECT_EQ(NumberIn<double>(first.find(6)->second, 2), 3.0);
+  EXPECT_EQ(NumberIn<double>(first.find(7)->second, 0), 1.0);
+  EXPECT_EQ(NumberIn<double>(first.find(7)->second, 1), 0.0);
+  EXPECT_EQ(NumberIn<double>(first.find(7)->second, 2), 1.0);
   EXPECT_FALSE(ValuesIn(events[3]).contains("perf/batch_wait"));
   EXPECT_EQ(NumberIn<double>(histogram(4).find(3)->second), 1.0);
   EXPECT_EQ(NumberIn<double>(histogram(4).find(1)->second), 0.0);
