@@ -9,6 +9,7 @@
 #include "server/learn/setting_keys.h"
 #include "server/operate/log_settings.h"
 #include "server/operate/operate_settings.h"
+#include "server/operate/parameter_file_keys.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/schema/settings_keys.h"
 #include "server/stream/stream_keys.h"
@@ -29,7 +30,8 @@ const ConfigSchema& Schema() {
   static const ConfigSchema kSchema{
       RulesOf(RunKeys(), EnvironmentKeys(), ServerKeys(), ModelKeys(), AlgorithmKeys(),
               AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(),
-              CheckpointKeys(), EvaluationKeys(), DataKeys(), RecordKeys(), LogKeys()),
+              CheckpointKeys(), EvaluationKeys(), MetricsKeys(), ParameterFileKeys(), DataKeys(),
+              RecordKeys(), LogKeys()),
       RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule()};
   return kSchema;
 }

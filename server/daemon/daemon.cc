@@ -9,6 +9,7 @@
 
 #include "server/config/algorithm_defaults.h"
 #include "server/config/config_text.h"
+#include "server/config/run_description.h"
 #include "server/daemon/daemon_state.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/stop_rules_of.h"
@@ -16,6 +17,7 @@
 #include "server/daemon/version.h"
 #include "server/operate/log_settings.h"
 #include "server/operate/operate_settings.h"
+#include "server/operate/parameter_file_keys.h"
 #include "server/schema/settings_keys.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
@@ -147,6 +149,9 @@ Status Daemon::State::OpenOperate(const std::string& folder) {
   op.set = [this](const std::string& assignment) { return parts.live->Set(assignment); };
   op.on_end = [this](RunEnd end) { parts.signals->Request(end); };
   op.log = parts.log;
+  op.sinks = MetricSinks(parts.config.Read(MetricsKeys()));
+  if (parts.config.Read(ParameterFileKeys()).parameters) op.sinks.push_back(OpenParameterFile);
+  op.description = DescribeRun(parts.config);
   auto made_operate = Operate::Open(parts.context, std::move(op));
   if (!made_operate.ok()) return made_operate.status();
   parts.operate = std::move(*made_operate);

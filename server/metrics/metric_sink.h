@@ -1,5 +1,5 @@
-// MetricSink: where readings go, one model's: progress.csv, reports.csv. A further one is a class
-// of its own and a line in the list of metric_sinks.cc.
+// MetricSink: where readings go, one model's: progress.csv, reports.csv, TensorBoard's event files,
+// metrics.jsonl. A further one is a class of its own and a line in the list of metric_sinks.cc.
 //
 //   Progress --Reading--> MetricSink::Write      a row interval apart, on mmr-operate
 #pragma once
@@ -10,9 +10,12 @@
 
 #include "murmurate/log.h"
 #include "murmurate/status.h"
+#include "server/metrics/metrics_settings.h"
 #include "server/metrics/reading.h"
 
 namespace murmurate {
+
+struct RunDescription;
 
 class MetricSink {
  public:
@@ -29,10 +32,11 @@ struct SinkTarget {
   /// lost, and are to be cut off. Null: a new run.
   const Reading* resumed = nullptr;
   LogCallback log = {};
+  const RunDescription* run = nullptr;  ///< may be null; read while the sink is opened
 };
 using OpenSink = Result<std::unique_ptr<MetricSink>> (*)(const SinkTarget& target);
 
 /// The sinks of every model of a run, in the order in which they are written.
-const std::vector<OpenSink>& MetricSinks();
+std::vector<OpenSink> MetricSinks(const MetricsSettings& settings = {});
 
 }  // namespace murmurate

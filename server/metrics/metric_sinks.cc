@@ -1,12 +1,16 @@
 #include "server/metrics/csv_file.h"
+#include "server/metrics/json_lines_file.h"
 #include "server/metrics/metric_sink.h"
 #include "server/metrics/reported_file.h"
+#include "server/metrics/tensorboard_file.h"
 
 namespace murmurate {
 
-const std::vector<OpenSink>& MetricSinks() {
-  static const std::vector<OpenSink> kSinks = {OpenProgressFile, OpenReportedFile};
-  return kSinks;
+std::vector<OpenSink> MetricSinks(const MetricsSettings& settings) {
+  std::vector<OpenSink> sinks = {OpenProgressFile, OpenReportedFile};
+  if (settings.tensorboard) sinks.push_back(OpenTensorBoardFile);
+  if (settings.json_lines) sinks.push_back(OpenJsonLinesFile);
+  return sinks;
 }
 
 }  // namespace murmurate

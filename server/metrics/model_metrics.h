@@ -132,6 +132,13 @@ inline constexpr Metric kIngestWait{"perf/ingest_wait",
                                     "experience for a free batch, so far",
                                     "ingest_wait",
                                     false};
+inline constexpr Metric kBatchWait{
+    "perf/batch_wait",
+    MetricKind::kHistogram,
+    "s",
+    "how long the learning thread waited for each batch, in this life",
+    "",
+    false};
 inline constexpr Metric kEvalEpisodes{"eval/episodes",      MetricKind::kTotal,    "",
                                       "episodes evaluated", "evaluation.episodes", false};
 inline constexpr Metric kEvalLearnedSteps{"eval/learned_steps",

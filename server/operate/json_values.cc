@@ -1,23 +1,19 @@
 #include "server/operate/json_values.h"
 
-#include "server/metrics/model_metrics.h"
+#include "server/metrics/row_values.h"
 
 namespace murmurate {
 namespace {
 
 using Json = nlohmann::json;
 
-/// The name that progress.csv would have: the game's own words are of training.
-std::string LabelOf(const MetricSample& sample) {
-  const bool own = *sample.metric == kReported && sample.label.find('/') == std::string::npos;
-  return own ? "rollout/" + sample.label : sample.label;
-}
-
 Json ToJson(const MetricValue& value) {
   return std::visit(
       [](const auto& held) -> Json {
         if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
           return nullptr;
+        else if constexpr (std::is_same_v<std::decay_t<decltype(held)>, Histogram>)
+          return {{"bounds", held.bounds}, {"counts", held.counts}, {"sum", held.sum}};
         else
           return held;
       },
@@ -54,7 +50,7 @@ Json JsonOf(const Reading& reading, Json object) {
     if (sample.metric->key.empty()) continue;
     Json* at = &object;
     for (const std::string& part : PartsOf(sample.metric->key))
-      at = &(*at)[part == "*" ? LabelOf(sample) : part];
+      at = &(*at)[part == "*" ? ReportedName(sample) : part];
     *at = ToJson(sample.value);
   }
   return object;

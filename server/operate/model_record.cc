@@ -8,14 +8,14 @@ namespace murmurate {
 Result<std::unique_ptr<ModelRecord>> ModelRecord::Open(std::string name, std::string folder,
                                                        std::int64_t start_ns,
                                                        const ResumedProgress* resumed,
-                                                       std::span<const OpenSink> sinks,
+                                                       const SinkPlan& plan,
                                                        const LogCallback& log) {
   std::unique_ptr<ModelRecord> record(
       new ModelRecord(std::move(name), std::move(folder), start_ns));
   if (resumed != nullptr) MURMURATE_RETURN_IF_ERROR(record->Load(*resumed));
   const Reading loaded = record->progress_.Latest(start_ns);
-  for (const OpenSink open : sinks) {
-    auto sink = open({record->folder_, resumed ? &loaded : nullptr, log});
+  for (const OpenSink open : plan.sinks) {
+    auto sink = open({record->folder_, resumed ? &loaded : nullptr, log, plan.run});
     if (!sink.ok()) return sink.status();
     record->sinks_.push_back(std::move(*sink));
   }
@@ -49,10 +49,11 @@ Reading ModelRecord::Live(std::int64_t now_ns) {
   return reading;
 }
 
-Status ModelRecord::WriteRow(std::int64_t now_ns) {
+Status ModelRecord::WriteRow(std::int64_t now_ns, const std::vector<MetricSample>& more) {
   Reading reading = progress_.EndRow(now_ns);
   reading.set_name(name_);
   reports_.EndRow(&reading);
+  for (const MetricSample& sample : more) reading.Add(*sample.metric, sample.label, sample.value);
   Status first;
   for (const auto& sink : sinks_)
     if (Status status = sink->Write(reading); first.ok()) first = std::move(status);

@@ -21,14 +21,19 @@ struct ResumedProgress {
   std::uint64_t number = 0;
 };
 
+/// What the sinks of a model are opened with.
+struct SinkPlan {
+  std::span<const OpenSink> sinks;
+  const RunDescription* run = nullptr;
+};
+
 class ModelRecord {
  public:
   /// `folder`: of its files. `resumed`: null for a model that begins.
   static Result<std::unique_ptr<ModelRecord>> Open(std::string name, std::string folder,
                                                    std::int64_t start_ns,
                                                    const ResumedProgress* resumed,
-                                                   std::span<const OpenSink> sinks,
-                                                   const LogCallback& log);
+                                                   const SinkPlan& sinks, const LogCallback& log);
 
   const std::string& name() const { return name_; }
   const std::string& folder() const { return folder_; }
@@ -38,8 +43,9 @@ class ModelRecord {
 
   void AddReport(const wire::ReportedNumber& number);
   Reading Live(std::int64_t now_ns);
-  /// Writes a row to every sink; returns the first failure.
-  Status WriteRow(std::int64_t now_ns);
+  /// Writes a row, with `more` samples that others have measured, to every sink; returns the first
+  /// failure.
+  Status WriteRow(std::int64_t now_ns, const std::vector<MetricSample>& more = {});
   /// The curves that plots/learning.svg shows of it.
   std::vector<CurveSeries> Curves(bool stream) const;
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "server/metrics/actor_metrics.h"
 #include "server/operate/learning_curve.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -86,7 +87,7 @@ Status Operate::AddModel(const std::string& name, const ResumedProgress* resumed
     folder = *own;
   }
   auto model = ModelRecord::Open(name, std::move(folder), options_.start_ns, resumed,
-                                 options_.sinks, options_.log);
+                                 {options_.sinks, &options_.description}, options_.log);
   if (!model.ok()) return model.status();
   models_.push_back(std::move(*model));
   return {};
@@ -222,8 +223,10 @@ void Operate::ApplyEvaluation(const std::string& model, const Evaluation& evalua
 }
 
 void Operate::WriteRows(std::int64_t now_ns) {
+  const std::vector<MetricSample> actors = StalenessSamples(options_.actors().actors);
   for (const auto& model : models_) {
-    Status status = model->WriteRow(now_ns);
+    const bool first = model == models_.front();
+    Status status = model->WriteRow(now_ns, first ? actors : std::vector<MetricSample>());
     if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
     if (now_ns >= next_curve_ns_)
       DrawCurve(options_, Streams(), *model, model == models_.front(), models_.size() == 1);

@@ -15,6 +15,7 @@
 
 #include "murmurate/log.h"
 #include "server/metrics/metric_sink.h"
+#include "server/metrics/run_description.h"
 #include "server/operate/admin.h"
 #include "server/operate/checkpoint_writer.h"
 #include "server/operate/display.h"
@@ -47,6 +48,7 @@ struct OperateOptions {
   std::function<void(RunEnd)> on_end;  ///< called once
   LogCallback log;
   std::vector<OpenSink> sinks = MetricSinks();  ///< of each model
+  RunDescription description = {};
 };
 
 class Operate {

@@ -35,4 +35,13 @@ const Keys<EvaluationSettings>& EvaluationKeys() {
   return kKeys;
 }
 
+const Keys<MetricsSettings>& MetricsKeys() {
+  using S = MetricsSettings;
+  static const Keys<S> kKeys(
+      "metrics",
+      {{"tensorboard", &S::tensorboard, "event files in the run's folder, for TensorBoard"},
+       {"json_lines", &S::json_lines, "metrics.jsonl there: a row's numbers as a JSON object"}});
+  return kKeys;
+}
+
 }  // namespace murmurate

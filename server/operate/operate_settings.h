@@ -1,8 +1,9 @@
-// CheckpointSettings and EvaluationSettings: [checkpoint] and [evaluation].
+// CheckpointSettings and EvaluationSettings: [checkpoint] and [evaluation]; the keys of [metrics].
 #pragma once
 
 #include <cstdint>
 
+#include "server/metrics/metrics_settings.h"
 #include "server/operate/checkpoint.h"
 
 namespace murmurate {
@@ -26,5 +27,6 @@ struct EvaluationSettings {
 };
 
 const Keys<EvaluationSettings>& EvaluationKeys();
+const Keys<MetricsSettings>& MetricsKeys();
 
 }  // namespace murmurate

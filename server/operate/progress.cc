@@ -10,6 +10,8 @@
 namespace murmurate {
 namespace {
 
+constexpr double kWaitBounds[] = {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
+
 bool IsCount(const Metric& metric) {
   return metric.kind == MetricKind::kCounter || metric.kind == MetricKind::kTotal;
 }
@@ -27,14 +29,19 @@ bool IsWindowed(const Metric& metric) {
 }  // namespace
 
 Progress::Progress(std::int64_t start_ns)
-    : start_ns_(start_ns), taken_rate_(start_ns), learned_rate_(start_ns) {
+    : start_ns_(start_ns),
+      taken_rate_(start_ns),
+      learned_rate_(start_ns),
+      batch_waits_(kWaitBounds) {
   for (const Metric* metric : {&kTrainedSteps, &kUpdates, &kVersion, &kDroppedSteps, &kLateSteps})
     values_.Set(*metric, 0);
 }
 
 void Progress::AddDataWait(const TrainingUpdate& update) {
   Since& wait = since_row_[&kDataWait];
-  wait.sum += update.waited_s - std::exchange(waited_s_, update.waited_s);
+  const double waited_s = update.waited_s - std::exchange(waited_s_, update.waited_s);
+  batch_waits_.Add(waited_s);
+  wait.sum += waited_s;
   wait.weight += update.lived_s - std::exchange(lived_s_, update.lived_s);
 }
 
@@ -94,6 +101,7 @@ Reading Progress::Latest(std::int64_t now_ns) const {
   reading.Set(kEnvironmentSteps, steps());
   reading.Set(kLearnedSteps, learned_steps());
   reading.Set(kElapsed, elapsed);
+  reading.Set(kBatchWait, batch_waits_);
   if (elapsed > 0) reading.Set(kOverallRate, std::floor(static_cast<double>(steps()) / elapsed));
   means_.PutInto(&reading);
   scores_.PutInto(&reading);

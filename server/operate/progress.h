@@ -110,6 +110,7 @@ class Progress {
   Evaluations evaluations_;
   ScoreMeans scores_;
   double waited_s_ = 0, lived_s_ = 0;  ///< by the last update
+  Histogram batch_waits_;
   Rate taken_rate_, learned_rate_;
 };
 

@@ -2,7 +2,7 @@
 //
 //   config.toml (resolved)  address.json (while it runs)  lock (while it runs, flock)  command.txt
 //   version.json  progress.csv  log.txt  plots/  checkpoints/  device_plans.json (on a GPU)
-//   models/NAME/ (a second model's files)
+//   models/NAME/ (a second model's files)  and what the sinks write (server/metrics/metric_sink.h)
 //
 // Never overwritten silently: a taken name is refused, moved aside (`--fresh`), or avoided
 // (NAME-2).
