@@ -46,6 +46,7 @@ Status Daemon::State::Open() {
   auto folder = RuntimeFolder();
   if (!folder.ok()) return folder.status();
   MURMURATE_RETURN_IF_ERROR(OpenSockets(*folder));
+  MURMURATE_RETURN_IF_ERROR(StartHooks(&parts, &models));
   MURMURATE_RETURN_IF_ERROR(Resume());
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
@@ -143,6 +144,7 @@ Status Daemon::State::OpenOperate(const std::string& folder) {
   op.settings = [this] { return parts.live->settings(); };
   op.set = [this](const std::string& assignment) { return parts.live->Set(assignment); };
   op.on_end = [this](RunEnd end) { parts.signals->Request(end); };
+  TellOfHooks(&parts, &op);
   op.log = parts.log;
   auto made_operate = Operate::Open(parts.context, std::move(op));
   if (!made_operate.ok()) return made_operate.status();
@@ -339,6 +341,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
                   progress.means().mean_return(),
                   progress.evaluation(),
                   state.WriteLastCheckpoints()};
+  if (state.parts.hooks) EndHooks(state.parts, reason);
   outcome.learner_wait = progress.values().Number(kLearnerWait).value_or(0);
   outcome.actor_wait = progress.values().Number(kActorWait);
   outcome.scores = ScoresText(progress.Latest(MonotonicNs()));
@@ -358,6 +361,6 @@ void Daemon::LeaveShards() {
   state_->models.Clear();
 }
 
-bool Daemon::left_a_thread() { return LiveModels::left_a_thread(); }
+bool Daemon::left_a_thread() { return LiveModels::left_a_thread() || Hooks::left_a_thread(); }
 
 }  // namespace murmurate

@@ -8,6 +8,7 @@
 #include "server/daemon/daemon.h"
 #include "server/daemon/live_models.h"
 #include "server/daemon/model_factory.h"
+#include "server/daemon/run_hooks.h"
 #include "server/daemon/run_parts.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
@@ -20,6 +21,10 @@ struct Daemon::State {
       : display(options.display),
         parts(config, std::move(options), signals, std::move(directory), std::move(places)),
         factory(&parts, &models) {}
+  /// While the models are there, which hooks call.
+  ~State() {
+    if (parts.hooks) parts.hooks->Finish({.moment = HookMoment::kEnd});
+  }
 
   Status Open();
   Status OpenSockets(const std::string& folder);

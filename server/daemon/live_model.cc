@@ -19,6 +19,9 @@
 namespace murmurate {
 namespace {
 
+/// How long a learning thread rests before it asks again whether hooks let it learn.
+constexpr std::chrono::milliseconds kHeld{100};
+
 SavedState StateOf(const Learner& learner) {
   SavedState state;
   learner.Save(&state);
@@ -115,6 +118,7 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
       number_(number),
       channel_(ChannelFor(settings, std::move(memory))),
       stores_(name, parts->log, &learning_),
+      alone_(!settings.remote && !settings.hogwild && !parts->options.job),
       steps_(steps),
       evaluations_(parts, name, channel_->spec, settings.algorithm),
       checkpoints_(parts->config.checkpoint().every_steps, parts->config.checkpoint().every_s,
@@ -160,6 +164,7 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         for (const auto& learning : learning_) learning->PostRates(rates);
       });
   learning_.front()->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
+  if (parts_.hooks) first_ = newest_;
   if (guard_) {
     guard_->Begin(newest_);
     if (resumed) MURMURATE_RETURN_IF_ERROR(guard_->Load(StateReader(*resumed, "collapse")));
@@ -183,6 +188,7 @@ void LiveModel::StartThreads() {
     loops_.push_back(std::make_unique<Loop>(
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
         [this, learning, i, post_unlearned] {
+          if (parts_.hooks && parts_.hooks->Hold()) return std::this_thread::sleep_for(kHeld);
           ++busy_;
           if (!learning->PollOnce(source_->longest_wait())) post_unlearned();
           stores_.CheckHealth(i);
@@ -204,6 +210,8 @@ LearnCallbacks LiveModel::Callbacks() {
       advise(report, *channel_);
     });
   };
+  if (parts_.hooks && parts_.hooks->wants(HookMoment::kBeforeBatch))
+    callbacks.on_batch = [this] { gate_.Pass([&] { TellHooks(HookMoment::kBeforeBatch); }); };
   callbacks.on_learned = [this](const LearnReport& report, StepCount steps) {
     gate_.Pass([&] {
       if (!channel_->fed) steps_.RaiseTo(steps);
@@ -236,6 +244,7 @@ void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   newest_ = snapshot;
   parts_.publishing->Post(name_, snapshot);
   parts_.publishing->Wake();
+  if (parts_.hooks) TellHooks(HookMoment::kNewVersion);
   source_->OnSnapshot(snapshot);
   evaluations_.Offer(std::move(snapshot), steps_);
 }
@@ -276,7 +285,45 @@ void LiveModel::PostCheckpoint() {
   });
 }
 
-void LiveModel::OnTried(bool written, Checkpoint* checkpoint) {
+void LiveModel::AskForCheckpoint() {
+  gate_.Pass([&] { checkpoint_due_ = true; });
+}
+
+Result<std::uint64_t> LiveModel::GoBack(std::shared_ptr<const Snapshot> to) {
+  if (!alone_) return InvalidArgument("others step its weights, too");
+  if (parts_.ingest->lockstep()) return InvalidArgument("it runs in lock-step");
+  std::uint64_t version = 0;
+  gate_.Pass([&] {
+    version = newest_->version;
+    learning_.front()->PostReturn(to ? std::move(to) : first_);
+  });
+  return version;
+}
+
+/// By way of the operating thread, so that it comes before what is posted later.
+void LiveModel::TellHooks(HookMoment moment) {
+  if (!parts_.hooks->wants(moment)) return;
+  parts_.operate->PostNote(
+      [hooks = parts_.hooks.get(), event = HookEvent{.moment = moment,
+                                                     .model = name_,
+                                                     .at_ns = MonotonicNs(),
+                                                     .steps = steps_.learned,
+                                                     .environment_steps = steps_.taken,
+                                                     .version = newest_->version}] {
+        hooks->Post(event);
+      });
+}
+
+void LiveModel::OnTried(const std::string& folder, bool written, Checkpoint* checkpoint) {
+  if (parts_.hooks)
+    parts_.hooks->Post({.moment = HookMoment::kCheckpoint,
+                        .model = name_,
+                        .at_ns = MonotonicNs(),
+                        .steps = checkpoint->weights.steps,
+                        .environment_steps = checkpoint->environment_steps,
+                        .version = checkpoint->weights.version,
+                        .text = CheckpointFolder(folder, checkpoint->weights.steps),
+                        .good = written});
   if (written) source_->Commit(checkpoint->state);
   if (written) stores_.Written(checkpoint->state);
   spare_.Release(std::move(checkpoint->state));

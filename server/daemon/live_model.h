@@ -55,7 +55,12 @@ class LiveModel {
   /// The newest checkpoint that there was is of these steps.
   void StartCheckpointsAt(std::uint64_t steps) { checkpoints_.StartAt(steps); }
   /// Notes on the writing thread that a checkpoint was `written`, or could not be.
-  void OnTried(bool written, Checkpoint* checkpoint);
+  void OnTried(const std::string& folder, bool written, Checkpoint* checkpoint);
+  /// One more checkpoint is due at the end of the batch under way. Any thread.
+  void AskForCheckpoint();
+  /// Goes back to these parameters, null: those that this life began with, from the next batch on.
+  /// The newest version as it is posted. kInvalidArgument: it cannot. Any thread.
+  Result<std::uint64_t> GoBack(std::shared_ptr<const Snapshot> to);
 
   /// Its learning threads end after the batches that are in training.
   void AskToEnd();
@@ -70,6 +75,7 @@ class LiveModel {
   LearnCallbacks Callbacks();
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
   void Report(const LearnReport& report);
+  void TellHooks(HookMoment moment);
 
   RunParts& parts_;
   const std::string name_;
@@ -80,6 +86,8 @@ class LiveModel {
   ModelStores stores_;
   /// The snapshot of the highest version of all loops; inside the gate, as what follows.
   std::shared_ptr<const Snapshot> newest_;
+  std::shared_ptr<const Snapshot> first_;  ///< that this life began with; null: no hook needs it
+  const bool alone_;                       ///< no other learner steps its parameters
   /// `learned` includes the batch that made `newest_`; `taken` is of when its learning began.
   StepCount steps_;
   ModelEvaluations evaluations_;

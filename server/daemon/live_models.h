@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,12 @@ class LiveModels {
   /// A checkpoint was tried in `folder` of the run in `directory`. Any thread.
   void OnTried(const std::string& directory, const std::string& folder, bool written,
                Checkpoint* checkpoint);
+
+  /// LiveModel::AskForCheckpoint and GoBack of the model `name`. Any thread.
+  void AskForCheckpoint(const std::string& name);
+  Result<std::uint64_t> GoBack(const std::string& name, std::shared_ptr<const Snapshot> to);
+  /// The folder of its files, in the run's `directory`. Any thread.
+  std::optional<std::string> FolderOf(const std::string& directory, const std::string& name) const;
 
   void ReportLateBatches();  ///< any thread
   /// What models that learn nothing at present say of it (ModelStores::Waiting). Any thread.

@@ -45,6 +45,10 @@ struct OperateOptions {
   std::function<std::vector<std::pair<std::string, double>>()> settings = {};
   std::function<Result<std::string>(const std::string& assignment)> set = {};
   std::function<void(RunEnd)> on_end;  ///< called once
+  /// What hooks are told and say; may be empty. On the operating thread, after the progress of a
+  /// model has taken an update.
+  std::function<void(const TrainingUpdate&, const Progress&)> on_update = {};
+  std::function<std::vector<Reading>()> hooks = {};
   LogCallback log;
   std::vector<OpenSink> sinks = MetricSinks();  ///< of each model
 };
@@ -72,6 +76,13 @@ class Operate {
   /// Posts as PostCheckpoint does, for an evaluation's result (CheckpointWriter::PostBest): the
   /// weights alone.
   void PostBest(const std::string& model, EvaluatedReturn evaluated, CheckpointWriter::Make make);
+
+  /// `note` is run by the operating thread.
+  void PostNote(std::function<void()> note) { mail_.Post(std::move(note)); }
+  /// A hook ends the run.
+  void PostEndByHook() {
+    mail_.Post([this] { ending_.EndByHook(); });
+  }
 
   /// The writer, whose PollOnce mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
