@@ -45,9 +45,10 @@ class NanGuardHook : public Hook {
     const std::string what = "losses or gradients of model " + event.model +
                              " are not finite numbers at step " + WithCommas(event.steps);
     if (settings_.action == OnNan::kStop)
-      stopping_.Stop(what);
+      stopping_.Stop(what, LogLevel::kWarning);
     else if (restored_ == settings_.times)
-      stopping_.Stop(what + ", and it went back " + std::to_string(restored_) + " times already");
+      stopping_.Stop(what + ", and it went back " + std::to_string(restored_) + " times already",
+                     LogLevel::kWarning);
     else
       Restore(event, what);
     return {};
@@ -56,7 +57,9 @@ class NanGuardHook : public Hook {
  private:
   void Restore(const HookEvent& event, const std::string& what) {
     const auto to = stopping_.tools().actions.restore(event.model, settings_.rate_factor);
-    if (!to.ok()) return stopping_.Stop(what + ", and it cannot go back: " + to.status().message());
+    if (!to.ok())
+      return stopping_.Stop(what + ", and it cannot go back: " + to.status().message(),
+                            LogLevel::kWarning);
     ++restored_;
     ignored_to_ = to->version + 1;  // the batch under way still has the bad numbers
     stopping_.tools().log(LogLevel::kWarning, "hook " + stopping_.tools().name + ": " + what +

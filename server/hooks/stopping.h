@@ -13,10 +13,10 @@ class Stopping {
  public:
   explicit Stopping(HookTools tools) : tools_(std::move(tools)) {}
 
-  void Stop(const std::string& why) {
+  void Stop(const std::string& why, LogLevel level = LogLevel::kInfo) {
     if (!done_.empty()) return;
     done_ = "ended the run: " + why;
-    tools_.log(LogLevel::kInfo, "hook " + tools_.name + " ends the run: " + why);
+    tools_.log(level, "hook " + tools_.name + " ends the run: " + why);
     tools_.actions.stop("hook " + tools_.name + ": " + why);
   }
   const std::string& done() const { return done_; }

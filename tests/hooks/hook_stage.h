@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -90,7 +89,7 @@ class HookStage {
   bool restorable = true;
   int worker = 0;
   std::uint64_t newest_version = 0;
-  std::atomic<std::uint64_t> others{0};
+  std::uint64_t others = 0;
 
  private:
   std::string folder_;

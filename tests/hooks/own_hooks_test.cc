@@ -8,6 +8,7 @@
 #include "server/hooks/hook_metrics.h"
 #include "server/hooks/hook_runner.h"
 #include "tests/hooks/hook_stage.h"
+#include "tests/source_file.h"
 
 namespace murmurate {
 namespace {
@@ -80,6 +81,20 @@ TEST(CommandHook, IsFedOneJsonObjectALineAndHasTimeToEnd) {
   EXPECT_EQ(lines[4]["reason"], "the run is over");
   EXPECT_EQ(lines[5]["event"], "read");
   EXPECT_EQ(own.Count(kHookFailures), 0u);
+}
+
+TEST(CommandHook, TheExampleInPythonPrintsWhatItIsFed) {
+  OwnHook own;
+  own.Start("kind = \"command\"\ncommand = \"python3 " +
+            SourceFile("examples/hooks/print_events.py") + "\"\nend_s = 30\n");
+  own.Post(AfterBatch(10));
+  HookEvent episode = AfterBatch(10);
+  episode.moment = HookMoment::kEpisode;
+  episode.episode = {21.5, 22};
+  own.Post(episode);
+  ASSERT_TRUE(own.Finish());
+  EXPECT_EQ(own.Read("hooks/command.log"),
+            "begin\nstep 10: mean return 20.5\nepisode of 22 steps, return 21.5\nend\n");
 }
 
 TEST(CommandHook, GetsTheEventsThatItsKeysName) {
