@@ -222,7 +222,7 @@ void Daemon::State::StartLoops() {
         parts.operate->PollOnce(kLongestWaitMs);
         models.ReportLateBatches();
       },
-      [this] { parts.operate->Wake(); });
+      [this] { parts.operate->mail().Wake(); });
   ingest_loop = std::make_unique<Loop>(
       "mmr-ingest", [this] { parts.ingest->PollOnce(kLongestWaitMs); },
       [this] { parts.ingest->Wake(); });
@@ -331,7 +331,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models.all())  // their last weights
-    model->evaluations().Finish(!state.parts.operate->ended_by_itself());
+    model->evaluations().Finish(!state.parts.operate->ending().by_rules());
   for (const auto& model : state.models.all()) model->PostCheckpoint();  // with what they scored
   state.parts.operate->Finish();
   const Progress& progress = state.parts.operate->progress();

@@ -118,11 +118,11 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
       number_(number),
       channel_(ChannelFor(settings, std::move(memory))),
       stores_(name, parts->log, &learning_),
-      alone_(!settings.remote && !settings.hogwild && !parts->options.job),
       steps_(steps),
       evaluations_(parts, name, channel_->spec, settings.algorithm),
-      checkpoints_(parts->config.checkpoint().every_steps, parts->config.checkpoint().every_s,
-                   MonotonicNs()) {
+      checkpoints_(parts->config.checkpoint(), steps.learned, MonotonicNs()),
+      hooks_(parts, name, !settings.remote && !settings.hogwild && !parts->options.job,
+             &checkpoints_) {
   channel_->learned_steps = steps.learned;
   guard_ = MakeGuard(parts_, name_, settings, [this](std::shared_ptr<const Snapshot> to) {
     learning_.front()->PostReturn(std::move(to));
@@ -164,7 +164,7 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         for (const auto& learning : learning_) learning->PostRates(rates);
       });
   learning_.front()->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
-  if (parts_.hooks) first_ = newest_;
+  hooks_.Begin(learning_.front().get(), newest_);
   if (guard_) {
     guard_->Begin(newest_);
     if (resumed) MURMURATE_RETURN_IF_ERROR(guard_->Load(StateReader(*resumed, "collapse")));
@@ -179,7 +179,8 @@ void LiveModel::StartThreads() {
   const auto post_unlearned = [this] {
     if (!source_->unsaved()) return;
     gate_.Pass([&] {
-      if (checkpoints_.Due(steps_.learned, MonotonicNs())) PostCheckpoint();
+      checkpoints_.Look(steps_.learned, MonotonicNs());
+      if (checkpoints_.Take()) PostCheckpoint();
     });
   };
   const std::string number = number_ == 0 ? "" : '.' + std::to_string(number_);
@@ -188,7 +189,7 @@ void LiveModel::StartThreads() {
     loops_.push_back(std::make_unique<Loop>(
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
         [this, learning, i, post_unlearned] {
-          if (parts_.hooks && parts_.hooks->Hold()) return std::this_thread::sleep_for(kHeld);
+          if (hooks_.Hold()) return std::this_thread::sleep_for(kHeld);
           ++busy_;
           if (!learning->PollOnce(source_->longest_wait())) post_unlearned();
           stores_.CheckHealth(i);
@@ -210,8 +211,10 @@ LearnCallbacks LiveModel::Callbacks() {
       advise(report, *channel_);
     });
   };
-  if (parts_.hooks && parts_.hooks->wants(HookMoment::kBeforeBatch))
-    callbacks.on_batch = [this] { gate_.Pass([&] { TellHooks(HookMoment::kBeforeBatch); }); };
+  if (hooks_.wants(HookMoment::kBeforeBatch))
+    callbacks.on_batch = [this] {
+      gate_.Pass([&] { hooks_.Tell(HookMoment::kBeforeBatch, newest_->version, steps_); });
+    };
   callbacks.on_learned = [this](const LearnReport& report, StepCount steps) {
     gate_.Pass([&] {
       if (!channel_->fed) steps_.RaiseTo(steps);
@@ -221,12 +224,12 @@ LearnCallbacks LiveModel::Callbacks() {
   };
   callbacks.border_due = [this] {
     bool due = false;
-    gate_.Pass([&] { due = checkpoint_due_; });
+    gate_.Pass([&] { due = checkpoints_.due(); });
     return due;
   };
   callbacks.at_border = [this](const Learner&, std::uint64_t) {
     gate_.Pass([&] {
-      if (std::exchange(checkpoint_due_, false)) PostCheckpoint();
+      if (checkpoints_.Take()) PostCheckpoint();
     });
   };
   callbacks.on_failure = [this](const Status& failure) {
@@ -244,7 +247,7 @@ void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   newest_ = snapshot;
   parts_.publishing->Post(name_, snapshot);
   parts_.publishing->Wake();
-  if (parts_.hooks) TellHooks(HookMoment::kNewVersion);
+  hooks_.Tell(HookMoment::kNewVersion, snapshot->version, steps_);
   source_->OnSnapshot(snapshot);
   evaluations_.Offer(std::move(snapshot), steps_);
 }
@@ -260,7 +263,7 @@ void LiveModel::Report(const LearnReport& report) {
   if (channel_->fed) steps_ = channel_->steps();
   TrainingUpdate update = ToUpdate(name_, *channel_, report, steps_);
   update.metrics.Set(kVersion, static_cast<double>(newest_->version));  // perhaps another's
-  if (checkpoints_.Due(update.steps.learned, update.at_ns)) checkpoint_due_ = true;
+  checkpoints_.Look(update.steps.learned, update.at_ns);
   parts_.operate->Post(std::move(update));
   if (guard_) guard_->Learned(report, newest_, parts_.live->settings());
 }
@@ -285,45 +288,8 @@ void LiveModel::PostCheckpoint() {
   });
 }
 
-void LiveModel::AskForCheckpoint() {
-  gate_.Pass([&] { checkpoint_due_ = true; });
-}
-
-Result<std::uint64_t> LiveModel::GoBack(std::shared_ptr<const Snapshot> to) {
-  if (!alone_) return InvalidArgument("others step its weights, too");
-  if (parts_.ingest->lockstep()) return InvalidArgument("it runs in lock-step");
-  std::uint64_t version = 0;
-  gate_.Pass([&] {
-    version = newest_->version;
-    learning_.front()->PostReturn(to ? std::move(to) : first_);
-  });
-  return version;
-}
-
-/// By way of the operating thread, so that it comes before what is posted later.
-void LiveModel::TellHooks(HookMoment moment) {
-  if (!parts_.hooks->wants(moment)) return;
-  parts_.operate->PostNote(
-      [hooks = parts_.hooks.get(), event = HookEvent{.moment = moment,
-                                                     .model = name_,
-                                                     .at_ns = MonotonicNs(),
-                                                     .steps = steps_.learned,
-                                                     .environment_steps = steps_.taken,
-                                                     .version = newest_->version}] {
-        hooks->Post(event);
-      });
-}
-
 void LiveModel::OnTried(const std::string& folder, bool written, Checkpoint* checkpoint) {
-  if (parts_.hooks)
-    parts_.hooks->Post({.moment = HookMoment::kCheckpoint,
-                        .model = name_,
-                        .at_ns = MonotonicNs(),
-                        .steps = checkpoint->weights.steps,
-                        .environment_steps = checkpoint->environment_steps,
-                        .version = checkpoint->weights.version,
-                        .text = CheckpointFolder(folder, checkpoint->weights.steps),
-                        .good = written});
+  hooks_.OnTried(folder, written, *checkpoint);
   if (written) source_->Commit(checkpoint->state);
   if (written) stores_.Written(checkpoint->state);
   spare_.Release(std::move(checkpoint->state));

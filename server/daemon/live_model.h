@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "server/config/model_settings.h"
+#include "server/daemon/checkpoint_turn.h"
 #include "server/daemon/collapse_guard.h"
 #include "server/daemon/experience_source.h"
 #include "server/daemon/feeding.h"
 #include "server/daemon/gate.h"
 #include "server/daemon/model_evaluations.h"
+#include "server/daemon/model_hooks.h"
 #include "server/daemon/model_stores.h"
 #include "server/daemon/run_parts.h"
 #include "server/learn/learn_loop.h"
@@ -39,6 +41,7 @@ class LiveModel {
   Recording* recording() { return recording_.get(); }
   ModelEvaluations& evaluations() { return evaluations_; }
   const ModelStores& stores() const { return stores_; }
+  ModelHooks& hooks() { return hooks_; }
 
   /// Makes its learning threads, after its source and recording are set, and starts them; those of
   /// a model that is resumed StartThreads does. `directory`: where its stores keep what is too large
@@ -52,16 +55,8 @@ class LiveModel {
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
-  /// The newest checkpoint that there was is of these steps.
-  void StartCheckpointsAt(std::uint64_t steps) { checkpoints_.StartAt(steps); }
   /// Notes on the writing thread that a checkpoint was `written`, or could not be.
   void OnTried(const std::string& folder, bool written, Checkpoint* checkpoint);
-  /// One more checkpoint is due at the end of the batch under way. Any thread.
-  void AskForCheckpoint();
-  /// Goes back to these parameters, null: those that this life began with, from the next batch on.
-  /// The newest version as it is posted. kInvalidArgument: it cannot. Any thread.
-  Result<std::uint64_t> GoBack(std::shared_ptr<const Snapshot> to);
-
   /// Its learning threads end after the batches that are in training.
   void AskToEnd();
   /// Waits for them until `deadline_ns`; false: they are left behind, with what they learn.
@@ -75,7 +70,6 @@ class LiveModel {
   LearnCallbacks Callbacks();
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
   void Report(const LearnReport& report);
-  void TellHooks(HookMoment moment);
 
   RunParts& parts_;
   const std::string name_;
@@ -86,16 +80,14 @@ class LiveModel {
   ModelStores stores_;
   /// The snapshot of the highest version of all loops; inside the gate, as what follows.
   std::shared_ptr<const Snapshot> newest_;
-  std::shared_ptr<const Snapshot> first_;  ///< that this life began with; null: no hook needs it
-  const bool alone_;                       ///< no other learner steps its parameters
   /// `learned` includes the batch that made `newest_`; `taken` is of when its learning began.
   StepCount steps_;
   ModelEvaluations evaluations_;
   std::unique_ptr<CollapseGuard> guard_;  ///< null: nothing is watched for; inside the gate
   Gate gate_;  ///< of the learning threads' callbacks; shut when a last batch takes too long
   std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
-  CheckpointTimes checkpoints_;
-  bool checkpoint_due_ = false;
+  CheckpointTurn checkpoints_;
+  ModelHooks hooks_;
   SpareState spare_;
   std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
   std::unique_ptr<Recording> recording_;

@@ -55,14 +55,14 @@ void LiveModels::OnTried(const std::string& directory, const std::string& folder
 void LiveModels::AskForCheckpoint(const std::string& name) {
   const std::lock_guard lock(mutex_);
   for (const auto& model : models_)
-    if (model->name() == name) model->AskForCheckpoint();
+    if (model->name() == name) model->hooks().AskForCheckpoint();
 }
 
 Result<std::uint64_t> LiveModels::GoBack(const std::string& name,
                                          std::shared_ptr<const Snapshot> to) {
   const std::lock_guard lock(mutex_);
   for (const auto& model : models_)
-    if (model->name() == name) return model->GoBack(std::move(to));
+    if (model->name() == name) return model->hooks().GoBack(std::move(to));
   return InvalidArgument("there is no model " + name);
 }
 

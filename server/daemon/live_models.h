@@ -33,7 +33,7 @@ class LiveModels {
   void OnTried(const std::string& directory, const std::string& folder, bool written,
                Checkpoint* checkpoint);
 
-  /// LiveModel::AskForCheckpoint and GoBack of the model `name`. Any thread.
+  /// ModelHooks::AskForCheckpoint and GoBack of the model `name`. Any thread.
   void AskForCheckpoint(const std::string& name);
   Result<std::uint64_t> GoBack(const std::string& name, std::shared_ptr<const Snapshot> to);
   /// The folder of its files, in the run's `directory`. Any thread.

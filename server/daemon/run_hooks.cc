@@ -101,7 +101,9 @@ Result<HookScore> Evaluate(const RunParts& parts, int episodes, const std::funct
 
 HookActions ActionsOf(RunParts* parts, LiveModels* models) {
   HookActions actions;
-  actions.stop = [parts](const std::string&) { parts->operate->PostEndByHook(); };
+  actions.stop = [parts](const std::string&) {
+    parts->operate->mail().Post([parts] { parts->operate->ending().EndByHook(); });
+  };
   actions.checkpoint = [models](const std::string& model) { models->AskForCheckpoint(model); };
   actions.restore = [parts, models](const std::string& model, double rate_factor) {
     return Restore(parts, models, model, rate_factor);

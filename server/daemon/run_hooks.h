@@ -1,6 +1,6 @@
 // The hooks of a run (server/hooks) in the daemon: what they are told of, and what they may do.
 //
-//   mmr-learn --PostNote--> mmr-operate --HookEvent--> Hooks --> mmr-hook.N --HookActions--> models
+//   mmr-learn --mail--> mmr-operate --HookEvent--> Hooks --> mmr-hook.N --HookActions--> models
 #pragma once
 
 #include <string>

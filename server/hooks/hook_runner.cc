@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/hooks/hook_metrics.h"
 #include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -11,7 +10,6 @@
 namespace murmurate {
 namespace {
 
-constexpr std::int64_t kBetweenSentencesNs = 60 * kNanosecondsPerSecond;
 constexpr std::int64_t kAfterInterruptNs = kNanosecondsPerSecond / 2;
 constexpr int kLongestWaitMs = 10'000;
 
@@ -126,37 +124,20 @@ void HookRunner::StartHook() {
 }
 
 void HookRunner::Call(const std::function<Status()>& call) {
-  const std::int64_t begin_ns = MonotonicNs();
   {
     const std::lock_guard lock(mutex_);
-    inside_since_ns_ = begin_ns;
+    tally_.Begin(MonotonicNs());
   }
   const Status status = call();
-  const std::int64_t end_ns = MonotonicNs();
-  {
-    const std::lock_guard lock(mutex_);
-    const double took_s = 1e-9 * static_cast<double>(end_ns - begin_ns);
-    inside_since_ns_ = 0;
-    ++calls_;
-    seconds_ += took_s;
-    longest_s_ = std::max(longest_s_, took_s);
-  }
-  if (!status.ok()) NoteFailure(status, end_ns);
-  NoteDone();
-}
-
-/// Says the first failure, and then at most one a minute.
-void HookRunner::NoteFailure(const Status& status, std::int64_t now_ns) {
   bool says = false;
   {
     const std::lock_guard lock(mutex_);
-    ++failures_;
-    says = trouble_ != status.message() || now_ns >= next_sentence_ns_;
-    says = says && (failures_ == 1 || now_ns >= next_sentence_ns_);
-    trouble_ = status.message();
-    if (says) next_sentence_ns_ = now_ns + kBetweenSentencesNs;
+    const std::int64_t now_ns = MonotonicNs();
+    tally_.End(now_ns);
+    says = !status.ok() && tally_.Failed(status.message(), now_ns);
   }
   if (says) log_(LogLevel::kWarning, "hook " + settings_.name + ": " + status.message());
+  NoteDone();
 }
 
 void HookRunner::NoteDone() {
@@ -170,9 +151,8 @@ void HookRunner::NoteDone() {
 std::string HookRunner::State(std::int64_t now_ns) const {
   if (!done_.empty()) return done_;
   if (hook_->holds()) return "holds learning up";
-  if (inside_since_ns_ > 0 && now_ns - inside_since_ns_ >= kNanosecondsPerSecond)
-    return "inside a call for " +
-           ShortDuration(1e-9 * static_cast<double>(now_ns - inside_since_ns_));
+  if (const double seconds = tally_.InsideFor(now_ns); seconds >= 1)
+    return "inside a call for " + ShortDuration(seconds);
   return "runs";
 }
 
@@ -181,11 +161,7 @@ Reading HookRunner::Report() const {
   const std::lock_guard lock(mutex_);
   reading.Set(kHookKind, settings_.kind);
   reading.Set(kHookState, State(MonotonicNs()));
-  reading.Set(kHookCalls, calls_);
-  reading.Set(kHookSeconds, seconds_);
-  reading.Set(kHookLongest, longest_s_);
-  reading.Set(kHookFailures, failures_);
-  reading.Set(kHookTrouble, trouble_);
+  tally_.AddTo(&reading);
   reading.Set(kHookDropped, dropped_);
   reading.Set(kHookWaiting, queue_.size());
   return reading;

@@ -17,6 +17,7 @@
 
 #include "murmurate/log.h"
 #include "server/hooks/hook_kinds.h"
+#include "server/hooks/hook_tally.h"
 #include "server/metrics/reading.h"
 #include "shared/core/loop.h"
 
@@ -41,8 +42,8 @@ class HookRunner {
   /// What is known of it: calls, time, failures, dropped events (hook_metrics.h). Any thread.
   Reading Report() const;
 
-  /// After the last Post: the hook gets what waits, as long as there is time, and then `end`. From
-  /// `deadline_ns` of the hook on (EndNs after now) it is interrupted.
+  /// After the last Post: the hook gets what waits, as long as there is time, and then `end`. It has
+  /// the seconds of its key end_s for that, and is then interrupted.
   void AskToFinish(Event end, std::int64_t now_ns);
   /// Waits until it has; false when its thread is still inside a call half a second after it was
   /// interrupted: then this object must be left where it is.
@@ -55,7 +56,6 @@ class HookRunner {
  private:
   void StartHook();
   void Call(const std::function<Status()>& call);
-  void NoteFailure(const Status& status, std::int64_t now_ns);
   void NoteDone();
   Event Take(int timeout_ms);
   std::int64_t DueNs() const;
@@ -77,11 +77,9 @@ class HookRunner {
   Event end_;  ///< not null: it is to finish
   std::int64_t deadline_ns_ = 0;
   bool finished_ = false, stopping_ = false;
-  std::int64_t inside_since_ns_ = 0;  ///< 0: in no call
-  std::uint64_t calls_ = 0, failures_ = 0, dropped_ = 0;
-  double seconds_ = 0, longest_s_ = 0;
-  std::string trouble_, done_;
-  std::int64_t next_sentence_ns_ = 0;
+  HookTally tally_;
+  std::uint64_t dropped_ = 0;
+  std::string done_;
   std::unique_ptr<Loop> loop_;
 };
 

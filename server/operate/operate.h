@@ -77,12 +77,8 @@ class Operate {
   /// weights alone.
   void PostBest(const std::string& model, EvaluatedReturn evaluated, CheckpointWriter::Make make);
 
-  /// `note` is run by the operating thread.
-  void PostNote(std::function<void()> note) { mail_.Post(std::move(note)); }
-  /// A hook ends the run.
-  void PostEndByHook() {
-    mail_.Post([this] { ending_.EndByHook(); });
-  }
+  /// What the operating thread runs; Wake wakes it.
+  Mailbox& mail() { return mail_; }
 
   /// The writer, whose PollOnce mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
@@ -90,7 +86,6 @@ class Operate {
   /// for an update or a question; bounded. Reported numbers and evaluated episodes wake it only
   /// when there are many: they are shown with what comes next.
   void PollOnce(int timeout_ms);
-  void Wake() { mail_.Wake(); }
 
   /// Writes, after the operating thread has ended, the last rows, the curves and the last line of
   /// the display; what was posted is with the writer then.
@@ -98,8 +93,8 @@ class Operate {
   /// The health of the first model's checkpoints.
   CheckpointHealth checkpoints() const { return writer_.Health(models_.front()->folder()); }
 
-  /// The stop rules were met; after the operating thread has ended.
-  bool ended_by_itself() const { return ending_.by_rules(); }
+  /// Whether the run has ended, and by whom. The operating thread, and after it has ended.
+  RunEnding& ending() { return ending_; }
   /// The first model's progress; after the operating thread has ended.
   const Progress& progress() const { return models_.front()->progress(); }
 
