@@ -158,7 +158,7 @@ TEST(CommandHook, OneThatDoesNotReadLosesEventsAndIsEndedWithTheRun) {
 
 TEST(CommandHook, OneThatReadsOnAfterALongPauseGetsWholeLines) {
   OwnHook own;
-  own.Start("kind = \"command\"\ncommand = \"sleep 0.5; cat\"\nread_s = 0.05\nqueue = 200\n");
+  own.Start("kind = \"command\"\ncommand = \"sleep 1.5; cat\"\nread_s = 0.05\nqueue = 200\n");
   HookEvent large = AfterBatch(1);
   large.moment = HookMoment::kCheckpoint;
   large.text = std::string(50'000, 'x');
