@@ -68,6 +68,8 @@ set_target_properties(murmurate_parameters_shared PROPERTIES EXPORT_NAME paramet
 target_include_directories(murmurate_parameters_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS murmurate_parameters_shared EXPORT murmurate-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT parameters NAMELINK_COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/server/hooks/include/murmurate_hook.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/server/parameters_abi/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT development FILES_MATCHING PATTERN "*.h")
 configure_file(cmake/package/murmurate-parameters.pc.in ${PROJECT_BINARY_DIR}/package/murmurate-parameters.pc @ONLY)

@@ -24,6 +24,7 @@ std::string Joined(const std::vector<std::string>& words) {
 const char* ReasonFor(RunEnd end) {
   if (end == RunEnd::kAskedToResume) return "the learner stops for a while";
   if (end == RunEnd::kSolved) return "the run reached stop_at_return";
+  if (end == RunEnd::kHook) return "a hook ended the run";
   if (end == RunEnd::kStepsReached || end == RunEnd::kBudgetSpent)
     return "the run has learned from its steps";
   return "the learner was told to stop";

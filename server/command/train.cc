@@ -119,6 +119,7 @@ std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettin
     return "Solved: " + what + ". An evaluation reached stop_at_return; checkpoints/best has it.";
   if (end == RunEnd::kSolved) return "Solved: " + what + '.';
   if (end == RunEnd::kAsked || end == RunEnd::kAskedToResume) return "Stopped: " + what + '.';
+  if (end == RunEnd::kHook) return "Ended by a hook: " + what + '.';
   if (end == RunEnd::kStepsReached) return "Done: " + what + '.';
   return "Not solved: " + what + " (stop_at_return is " + FormatNumber("%g", *run.stop_at_return) +
          "); raise run.steps or change the [algorithm] and try again.";

@@ -12,6 +12,7 @@
 #include "server/config/environment_overrides.h"
 #include "server/config/examples.h"
 #include "server/data/data_settings.h"
+#include "server/hooks/hook_kinds.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/learn/setting_keys.h"
 #include "server/operate/operate_settings.h"
@@ -65,6 +66,7 @@ void ResolveDefaults(const std::string& stem, ConfigEntries* entries) {
                                 ConfigEntry{rule.standard, "default"});
   ResolveAlgorithm("", entries);
   for (const std::string& model : entries->models) ResolveAlgorithm(model, entries);
+  ResolveHooks(entries);
   ConfigEntry& name = entries->values["run.name"];
   if (!As<std::string>(name.value)) name = {stem, "the config's name"};
 }
@@ -140,6 +142,7 @@ Result<Config> Config::Load(const ConfigSource& source,
   MURMURATE_RETURN_IF_ERROR(CheckParameters(config));
   MURMURATE_RETURN_IF_ERROR(CheckModels(config));
   MURMURATE_RETURN_IF_ERROR(config.ReadStreams());
+  MURMURATE_RETURN_IF_ERROR(CheckHooks(config));
   return config;
 }
 

@@ -30,6 +30,8 @@ Status CheckDualClip(const Config& config, const std::string& model);
 Status CheckDevice(const Config& config, const std::string& model);
 /// Checks [data].
 Status CheckData(const Config& config);
+/// Checks each [[hook]], and what it asks of the rest.
+Status CheckHooks(const Config& config);
 /// Checks [parameters].
 Status CheckParameters(const Config& config);
 /// Checks a stream against what else is asked for, and the streams before it.

@@ -4,6 +4,7 @@
 #include "server/config/config.h"
 #include "server/config/model_settings.h"
 #include "server/data/data_settings.h"
+#include "server/hooks/hook_kinds.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/learn/algorithm_keys.h"
 #include "server/learn/setting_keys.h"
@@ -32,7 +33,7 @@ const ConfigSchema& Schema() {
               AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(),
               CheckpointKeys(), EvaluationKeys(), MetricsKeys(), ParameterFileKeys(), DataKeys(),
               RecordKeys(), LogKeys()),
-      RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule()};
+      RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule(), HookRules()};
   return kSchema;
 }
 

@@ -26,6 +26,14 @@ std::vector<OwnSection> SectionsOf(const std::string& name, const ConfigStream& 
   return sections;
 }
 
+/// The keys of the N-th [[hook]], in the order of the schema.
+std::vector<const ConfigRule*> HookRulesOf(const std::string& kind) {
+  std::vector<const ConfigRule*> rules;
+  for (const ConfigRule& rule : Schema().hook)
+    if (rule.section == "hook" || rule.section == "hook." + kind) rules.push_back(&rule);
+  return rules;
+}
+
 std::vector<OwnSection> SectionsOf(const std::string& model) {
   const std::string title = "model." + TomlKey(model), prefix = "model." + model + '.';
   return {{title, prefix, "model"},
@@ -53,6 +61,9 @@ std::vector<ConfigLine> Explain(const Config& config) {
     for (const OwnSection& section : SectionsOf(name, stream))
       for (const ConfigRule& rule : Schema().stream)
         if (rule.section == section.rules) add(section.prefix + rule.key, rule.meaning);
+  for (std::size_t i = 0; i < entries.hooks.size(); ++i)
+    for (const ConfigRule* rule : HookRulesOf(entries.hooks[i]))
+      add("hook." + std::to_string(i + 1) + '.' + rule->key, rule->meaning);
   return lines;
 }
 
@@ -80,6 +91,11 @@ std::string ResolvedToml(const Config& config) {
   for (const auto& [path, entry] : entries.values)
     if (path.starts_with(kSettingsPrefix))
       write("settings", TomlKey(path.substr(kSettingsPrefix.size())), path);
+  for (std::size_t i = 0; i < entries.hooks.size(); ++i) {
+    section.clear();  // each has a heading of its own
+    for (const ConfigRule* rule : HookRulesOf(entries.hooks[i]))
+      write("[hook]", rule->key, "hook." + std::to_string(i + 1) + '.' + rule->key);
+  }
   return text;
 }
 

@@ -53,6 +53,7 @@ Status Daemon::State::Open() {
                parts.log);
   MURMURATE_RETURN_IF_ERROR(OpenSockets(*folder));
   StartReloading();
+  MURMURATE_RETURN_IF_ERROR(StartHooks(&parts, &models));
   MURMURATE_RETURN_IF_ERROR(Resume());
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
@@ -148,6 +149,7 @@ Status Daemon::State::OpenOperate(const std::string& folder) {
   op.settings = [this] { return parts.live->settings(); };
   op.set = [this](const std::string& assignment) { return parts.live->Set(assignment); };
   op.on_end = [this](RunEnd end) { parts.signals->Request(end); };
+  TellOfHooks(&parts, &op);
   op.log = parts.log;
   op.sinks = MetricSinks(parts.config.Read(MetricsKeys()));
   if (parts.config.Read(ParameterFileKeys()).parameters) op.sinks.push_back(OpenParameterFile);
@@ -325,7 +327,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models.all())  // their last weights
-    model->evaluations().Finish(!state.parts.operate->ended_by_itself());
+    model->evaluations().Finish(!state.parts.operate->ending().by_rules());
   for (const auto& model : state.models.all()) model->PostCheckpoint();  // with what they scored
   state.parts.operate->Finish();
   const Progress& progress = state.parts.operate->progress();
@@ -335,6 +337,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
                   progress.means().mean_return(),
                   progress.evaluation(),
                   state.WriteLastCheckpoints()};
+  if (state.parts.hooks) EndHooks(state.parts, reason);
   outcome.learner_wait = progress.values().Number(kLearnerWait).value_or(0);
   outcome.actor_wait = progress.values().Number(kActorWait);
   outcome.scores = ScoresText(progress.Latest(MonotonicNs()));
@@ -354,6 +357,6 @@ void Daemon::LeaveShards() {
   state_->models.Clear();
 }
 
-bool Daemon::left_a_thread() { return LiveModels::left_a_thread(); }
+bool Daemon::left_a_thread() { return LiveModels::left_a_thread() || Hooks::left_a_thread(); }
 
 }  // namespace murmurate

@@ -18,7 +18,7 @@ void Daemon::State::StartLoops() {
   checkpoint_loop = std::make_unique<Loop>(
       "mmr-checkpoint", [this] { TurnCheckpoint(); }, [this] { parts.operate->writer().Wake(); });
   operate_loop = std::make_unique<Loop>(
-      "mmr-operate", [this] { TurnOperate(); }, [this] { parts.operate->Wake(); });
+      "mmr-operate", [this] { TurnOperate(); }, [this] { parts.operate->mail().Wake(); });
   ingest_loop = std::make_unique<Loop>(
       "mmr-ingest",
       [this] {

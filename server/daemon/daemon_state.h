@@ -10,6 +10,7 @@
 #include "server/daemon/live_models.h"
 #include "server/daemon/model_factory.h"
 #include "server/daemon/reloading.h"
+#include "server/daemon/run_hooks.h"
 #include "server/daemon/run_parts.h"
 #include "server/operate/disk_budget.h"
 #include "shared/core/loop.h"
@@ -23,6 +24,10 @@ struct Daemon::State {
       : display(options.display),
         parts(config, std::move(options), signals, std::move(directory), std::move(places)),
         factory(&parts, &models) {}
+  /// While the models are there, which hooks call.
+  ~State() {
+    if (parts.hooks) parts.hooks->Finish({.moment = HookMoment::kEnd});
+  }
 
   Status Open();
   Status OpenSockets(const std::string& folder);

@@ -19,6 +19,9 @@
 namespace murmurate {
 namespace {
 
+/// How long a learning thread rests before it asks again whether hooks let it learn.
+constexpr std::chrono::milliseconds kHeld{100};
+
 SavedState StateOf(const Learner& learner) {
   SavedState state;
   learner.Save(&state);
@@ -117,8 +120,9 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
       stores_(name, parts->log, &learning_),
       steps_(steps),
       evaluations_(parts, name, channel_->spec, settings.algorithm),
-      checkpoints_(parts->config.checkpoint().every_steps, parts->config.checkpoint().every_s,
-                   MonotonicNs()) {
+      checkpoints_(parts->config.checkpoint(), steps.learned, MonotonicNs()),
+      hooks_(parts, name, !settings.remote && !settings.hogwild && !parts->options.job,
+             &checkpoints_) {
   channel_->learned_steps = steps.learned;
   guard_ = MakeGuard(parts_, name_, settings, [this](std::shared_ptr<const Snapshot> to) {
     learning_.front()->PostReturn(std::move(to));
@@ -160,6 +164,7 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         for (const auto& learning : learning_) learning->PostRates(rates);
       });
   learning_.front()->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
+  hooks_.Begin(learning_.front().get(), newest_);
   if (guard_) {
     guard_->Begin(newest_);
     if (resumed) MURMURATE_RETURN_IF_ERROR(guard_->Load(StateReader(*resumed, "collapse")));
@@ -174,7 +179,8 @@ void LiveModel::StartThreads() {
   const auto post_unlearned = [this] {
     if (!source_->unsaved()) return;
     gate_.Pass([&] {
-      if (checkpoints_.Due(steps_.learned, MonotonicNs())) PostCheckpoint();
+      checkpoints_.Look(steps_.learned, MonotonicNs());
+      if (checkpoints_.Take()) PostCheckpoint();
     });
   };
   const std::string number = number_ == 0 ? "" : '.' + std::to_string(number_);
@@ -183,6 +189,7 @@ void LiveModel::StartThreads() {
     loops_.push_back(std::make_unique<Loop>(
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
         [this, learning, i, post_unlearned] {
+          if (hooks_.Hold()) return std::this_thread::sleep_for(kHeld);
           ++busy_;
           if (!learning->PollOnce(source_->longest_wait())) post_unlearned();
           stores_.CheckHealth(i);
@@ -204,6 +211,10 @@ LearnCallbacks LiveModel::Callbacks() {
       advise(report, *channel_);
     });
   };
+  if (hooks_.wants(HookMoment::kBeforeBatch))
+    callbacks.on_batch = [this] {
+      gate_.Pass([&] { hooks_.Tell(HookMoment::kBeforeBatch, newest_->version, steps_); });
+    };
   callbacks.on_learned = [this](const LearnReport& report, StepCount steps) {
     gate_.Pass([&] {
       if (!channel_->fed) steps_.RaiseTo(steps);
@@ -213,12 +224,12 @@ LearnCallbacks LiveModel::Callbacks() {
   };
   callbacks.border_due = [this] {
     bool due = false;
-    gate_.Pass([&] { due = checkpoint_due_; });
+    gate_.Pass([&] { due = checkpoints_.due(); });
     return due;
   };
   callbacks.at_border = [this](const Learner&, std::uint64_t) {
     gate_.Pass([&] {
-      if (std::exchange(checkpoint_due_, false)) PostCheckpoint();
+      if (checkpoints_.Take()) PostCheckpoint();
     });
   };
   callbacks.on_failure = [this](const Status& failure) {
@@ -236,6 +247,7 @@ void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   newest_ = snapshot;
   parts_.publishing->Post(name_, snapshot);
   parts_.publishing->Wake();
+  hooks_.Tell(HookMoment::kNewVersion, snapshot->version, steps_);
   source_->OnSnapshot(snapshot);
   evaluations_.Offer(std::move(snapshot), steps_);
 }
@@ -255,7 +267,7 @@ void LiveModel::Report(const LearnReport& report) {
   if (channel_->fed) steps_ = channel_->steps();
   TrainingUpdate update = ToUpdate(name_, *channel_, report, steps_);
   update.metrics.Set(kVersion, static_cast<double>(newest_->version));  // perhaps another's
-  if (checkpoints_.Due(update.steps.learned, update.at_ns)) checkpoint_due_ = true;
+  checkpoints_.Look(update.steps.learned, update.at_ns);
   parts_.operate->Post(std::move(update));
   if (guard_) guard_->Learned(report, newest_, parts_.live->settings());
 }
@@ -280,7 +292,8 @@ void LiveModel::PostCheckpoint() {
   });
 }
 
-void LiveModel::OnTried(bool written, Checkpoint* checkpoint) {
+void LiveModel::OnTried(const std::string& folder, bool written, Checkpoint* checkpoint) {
+  hooks_.OnTried(folder, written, *checkpoint);
   if (written) source_->Commit(checkpoint->state);
   if (written) stores_.Written(checkpoint->state);
   spare_.Release(std::move(checkpoint->state));

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "server/config/model_settings.h"
+#include "server/daemon/checkpoint_turn.h"
 #include "server/daemon/collapse_guard.h"
 #include "server/daemon/experience_source.h"
 #include "server/daemon/feeding.h"
 #include "server/daemon/gate.h"
 #include "server/daemon/model_evaluations.h"
+#include "server/daemon/model_hooks.h"
 #include "server/daemon/model_stores.h"
 #include "server/daemon/run_parts.h"
 #include "server/learn/learn_loop.h"
@@ -39,6 +41,7 @@ class LiveModel {
   Recording* recording() { return recording_.get(); }
   ModelEvaluations& evaluations() { return evaluations_; }
   const ModelStores& stores() const { return stores_; }
+  ModelHooks& hooks() { return hooks_; }
 
   /// Makes its learning threads, after its source and recording are set, and starts them; those of
   /// a model that is resumed StartThreads does. `directory`: where its stores keep what is too large
@@ -52,11 +55,8 @@ class LiveModel {
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
-  /// The newest checkpoint that there was is of these steps.
-  void StartCheckpointsAt(std::uint64_t steps) { checkpoints_.StartAt(steps); }
   /// Notes on the writing thread that a checkpoint was `written`, or could not be.
-  void OnTried(bool written, Checkpoint* checkpoint);
-
+  void OnTried(const std::string& folder, bool written, Checkpoint* checkpoint);
   /// Its learning threads end after the batches that are in training.
   void AskToEnd();
   /// Waits for them until `deadline_ns`; false: they are left behind, with what they learn.
@@ -87,8 +87,8 @@ class LiveModel {
   std::unique_ptr<CollapseGuard> guard_;  ///< null: nothing is watched for; inside the gate
   Gate gate_;  ///< of the learning threads' callbacks; shut when a last batch takes too long
   std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
-  CheckpointTimes checkpoints_;
-  bool checkpoint_due_ = false;
+  CheckpointTurn checkpoints_;
+  ModelHooks hooks_;
   SpareState spare_;
   std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
   std::unique_ptr<Recording> recording_;

@@ -49,7 +49,29 @@ void LiveModels::OnTried(const std::string& directory, const std::string& folder
       if (ModelFolderOf(directory, one->name(), one == models_.front()) == folder)
         model = one.get();
   }
-  if (model != nullptr) model->OnTried(written, checkpoint);
+  if (model != nullptr) model->OnTried(folder, written, checkpoint);
+}
+
+void LiveModels::AskForCheckpoint(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& model : models_)
+    if (model->name() == name) model->hooks().AskForCheckpoint();
+}
+
+Result<std::uint64_t> LiveModels::GoBack(const std::string& name,
+                                         std::shared_ptr<const Snapshot> to) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& model : models_)
+    if (model->name() == name) return model->hooks().GoBack(std::move(to));
+  return InvalidArgument("there is no model " + name);
+}
+
+std::optional<std::string> LiveModels::FolderOf(const std::string& directory,
+                                                const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& model : models_)
+    if (model->name() == name) return ModelFolderOf(directory, name, model == models_.front());
+  return std::nullopt;
 }
 
 double LiveModels::WatchBatches() {

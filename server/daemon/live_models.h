@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ class LiveModels {
   void OnTried(const std::string& directory, const std::string& folder, bool written,
                Checkpoint* checkpoint);
 
+  /// ModelHooks::AskForCheckpoint and GoBack of the model `name`. Any thread.
+  void AskForCheckpoint(const std::string& name);
+  Result<std::uint64_t> GoBack(const std::string& name, std::shared_ptr<const Snapshot> to);
+  /// The folder of its files, in the run's `directory`. Any thread.
+  std::optional<std::string> FolderOf(const std::string& directory, const std::string& name) const;
   /// LiveModel::WatchBatches of all; the longest. Any thread.
   double WatchBatches();
   /// What models that learn nothing at present say of it (ModelStores::Waiting). Any thread.

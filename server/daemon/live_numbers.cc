@@ -83,7 +83,7 @@ std::vector<wire::ReportedNumber> LiveNumbers::Learned(const std::string& model,
   return played;
 }
 
-Result<std::string> LiveNumbers::Set(const std::string& assignment) {
+Result<std::string> LiveNumbers::Set(const std::string& assignment, const std::string& by) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0)
     return InvalidArgument("set " + assignment +
@@ -102,7 +102,7 @@ Result<std::string> LiveNumbers::Set(const std::string& assignment) {
   const auto number = ReadValue(known ? "settings." + setting : path, value);
   if (!number.ok()) return number.status();
   auto answer = known ? SetSetting(setting, *number) : SetRate(model, path, *number);
-  if (answer.ok()) log_(LogLevel::kInfo, "set by hand: " + *answer);
+  if (answer.ok()) log_(LogLevel::kInfo, "set " + by + ": " + *answer);
   return answer;
 }
 
@@ -138,13 +138,13 @@ Result<std::string> LiveNumbers::SetRate(const std::string& model, const std::st
   return answer;
 }
 
-void LiveNumbers::HalveRate(const std::string& model) {
+void LiveNumbers::ScaleRate(const std::string& model, double factor) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(models_, model, &Model::name);
   if (found == models_.end()) return;
   Schedule& rate = found->rates.learning_rate;
-  rate.from /= 2;
-  rate.to /= 2;
+  rate.from *= factor;
+  rate.to *= factor;
   found->post(found->rates);
 }
 

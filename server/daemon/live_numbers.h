@@ -37,10 +37,12 @@ class LiveNumbers {
 
   /// NAME=VALUE, NAME a setting or algorithm.entropy, algorithm.clip or optimizer.learning_rate (of
   /// all models, or model.NAME.algorithm.entropy): "difficulty: 0 -> 2".
-  Result<std::string> Set(const std::string& assignment);
+  /// `by`: how the log names who set it.
+  Result<std::string> Set(const std::string& assignment, const std::string& by = "by hand");
 
   /// Halves the learning rate of `model`, both ends of a schedule, as if it had been set by hand.
-  void HalveRate(const std::string& model);
+  void HalveRate(const std::string& model) { ScaleRate(model, 0.5); }
+  void ScaleRate(const std::string& model, double factor);  ///< likewise
 
   GameSettings::Values settings() const;
 

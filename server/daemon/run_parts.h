@@ -11,6 +11,7 @@
 #include "server/daemon/live_numbers.h"
 #include "server/daemon/run_log.h"
 #include "server/daemon/shard_waits.h"
+#include "server/hooks/hooks.h"
 #include "server/ingest/ingest.h"
 #include "shared/weights/publishing.h"
 
@@ -39,6 +40,7 @@ struct RunParts {
   std::optional<LiveNumbers> live;
   ShardWaits shard_waits;
   std::vector<std::string> addresses;
+  std::unique_ptr<Hooks> hooks;  ///< null: the run has none
 };
 
 }  // namespace murmurate

@@ -1,6 +1,7 @@
 #include "server/daemon/training_update.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "server/metrics/model_metrics.h"
 
@@ -52,6 +53,12 @@ void MeasureLearning(const LearnReport& report, Measurements* metrics) {
   for (const auto& [metric, value] : report.metrics) metrics->Set(*metric, value);
 }
 
+bool IsFinite(const LearnReport& report) {
+  return report.skipped_updates == 0 && std::isfinite(report.policy_loss) &&
+         std::isfinite(report.value_loss) && std::isfinite(report.entropy) &&
+         std::isfinite(report.grad_norm);
+}
+
 void MeasureExchanges(const ExchangeReport& exchange, Measurements* metrics) {
   if (exchange.exchanges == 0) return;
   metrics->Set(kExchangeStaleness, exchange.staleness_mean);
@@ -71,6 +78,7 @@ TrainingUpdate ToUpdate(const std::string& model, ExperienceChannel& channel,
                         .steps = steps,
                         .eval_rows = report.eval_rows,
                         .held_out = report.held_out,
+                        .finite = IsFinite(report),
                         .episodes = report.episodes};
   MeasureWaits(channel, &update);
   if (!report.counted_only) MeasureLearning(report, &update.metrics);

@@ -207,7 +207,10 @@ void Operate::ApplyUpdate(const TrainingUpdate& update) {
   if (model == nullptr) return;
   const bool first = model == models_.front().get();
   // A run that its rules have ended keeps the first model's numbers as they were then.
-  if (!first || !ending_.by_rules()) model->progress().Apply(update);
+  if (!first || !ending_.by_rules()) {
+    model->progress().Apply(update);
+    if (options_.on_update) options_.on_update(update, model->progress());
+  }
   if (first) ending_.Check(model->progress());
 }
 
@@ -300,6 +303,7 @@ StatusReport Operate::Report() {
       .actors = options_.actors(),
       .streams = Streams()};
   if (options_.settings) report.settings = options_.settings();
+  if (options_.hooks) report.hooks = options_.hooks();
   for (const auto& model : models_)
     if (named_) report.models.push_back(Live(writer_, *model, now_ns));
   return report;

@@ -46,6 +46,10 @@ struct OperateOptions {
   std::function<std::vector<std::pair<std::string, double>>()> settings = {};
   std::function<Result<std::string>(const std::string& assignment)> set = {};
   std::function<void(RunEnd)> on_end;  ///< called once
+  /// What hooks are told and say; may be empty. On the operating thread, after the progress of a
+  /// model has taken an update.
+  std::function<void(const TrainingUpdate&, const Progress&)> on_update = {};
+  std::function<std::vector<Reading>()> hooks = {};
   LogCallback log;
   std::vector<OpenSink> sinks = MetricSinks();  ///< of each model
   RunDescription description = {};
@@ -77,6 +81,8 @@ class Operate {
 
   /// Other rules to stop; the budget stays.
   void PostStopRules(std::optional<double> at_return, std::optional<std::uint64_t> at_steps);
+  /// What the operating thread runs; Wake wakes it.
+  Mailbox& mail() { return mail_; }
 
   /// The writer, whose PollOnce mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
@@ -84,7 +90,6 @@ class Operate {
   /// for an update or a question; bounded. Reported numbers and evaluated episodes wake it only
   /// when there are many: they are shown with what comes next.
   void PollOnce(int timeout_ms);
-  void Wake() { mail_.Wake(); }
 
   /// Writes, after the operating thread has ended, the last rows, the curves and the last line of
   /// the display; what was posted is with the writer then.
@@ -92,8 +97,8 @@ class Operate {
   /// The health of the first model's checkpoints.
   CheckpointHealth checkpoints() const { return writer_.Health(models_.front()->folder()); }
 
-  /// The stop rules were met; after the operating thread has ended.
-  bool ended_by_itself() const { return ending_.by_rules(); }
+  /// Whether the run has ended, and by whom. The operating thread, and after it has ended.
+  RunEnding& ending() { return ending_; }
   /// The first model's progress; of the operating thread, and after it has ended.
   const Progress& progress() const { return models_.front()->progress(); }
 

@@ -35,6 +35,7 @@ struct TrainingUpdate {
   double waited_s = 0, lived_s = 0;
   double eval_rows = 0;   ///< of which eval/loss and eval/accuracy are means
   bool held_out = false;  ///< nothing was learned: only these two count
+  bool finite = true;     ///< its losses and gradients were finite numbers
   std::vector<EpisodeRecord> episodes = {};
 };
 

@@ -86,6 +86,7 @@ std::string StatusReport::ToJson() const {
   for (const Reading& stream : streams)
     json["streams"].push_back(
         JsonOf(stream, {{"refused", Json::object()}, {"fields", Json::object()}}));
+  for (const Reading& hook : hooks) json["hooks"].push_back(JsonOf(hook, Json::object()));
   for (const ActorReport& actor : actors.actors) json["actors"].push_back(ActorJson(actor));
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

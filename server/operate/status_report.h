@@ -33,6 +33,7 @@ struct StatusReport {
   std::vector<std::pair<std::string, double>> settings;  ///< of the games
   ActorsView actors;
   std::vector<Reading> streams = {};
+  std::vector<Reading> hooks = {};
 
   std::string ToJson() const;
 };

@@ -45,6 +45,11 @@ constexpr char kActor[] =
     "actor {name}: {health}, {agents} agents, {steps|,} steps[+, {dropped_steps|,} never sent]"
     "[+, {refused|,} trajectories refused]";
 
+constexpr char kHook[] =
+    "hook {name} ({kind}): {state}; {calls|,} calls, {seconds|time} in all, the longest "
+    "{longest_s|time}[+, {waiting|,} events wait][+, {dropped|,} events dropped]"
+    "[+, {failures|,} failed[; the last one: {trouble}]]\n";
+
 /// The value at `key`, as something to walk through.
 Json At(const Json& json, const char* key) { return json.value(key, Json::array()); }
 
@@ -137,6 +142,7 @@ std::string Lines(const Json& report) {
   const Json settings = report.value("settings", Json::object());
   for (const auto& [name, value] : settings.items())
     text += "setting " + name + ' ' + FormatNumber("%g", value.get<double>()) + '\n';
+  for (const Json& hook : At(report, "hooks")) text += FillText(kHook, hook);
   if (models.empty()) text += "no actor has named a model yet\n";
   for (const Json& actor : At(report, "actors")) text += ActorLines(actor);
   for (const Json& actor : At(report, "refused_actors"))

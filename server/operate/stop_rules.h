@@ -28,6 +28,7 @@ enum class RunEnd {
   kAskedToResume,  ///< `murmurate stop --resume-follows`
   kSolved,         ///< at_return was reached
   kStepsReached,   ///< at_steps or, without at_return, the budget
+  kHook,           ///< a hook ended it
   kBudgetSpent,    ///< the budget or at_steps is spent and at_return was not reached
 };
 
@@ -44,6 +45,7 @@ class RunEnding {
   void SetRules(const StopRules& rules) { rules_ = rules; }
   void Check(const Progress& first_model);
   void Ask(RunEnd end) { End(end, false); }
+  void EndByHook() { End(RunEnd::kHook, true); }
   bool ended() const { return ended_; }
   bool by_rules() const { return by_rules_; }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "server/schema/config_aliases.h"
+#include "server/schema/toml_value.h"
 #include "shared/core/check.h"
 #include "shared/wire/protocol.h"
 
@@ -16,6 +17,9 @@ namespace {
 
 /// Names the place of a node: "cartpole.toml:7", or "--set a.b=c" whatever the node.
 using Where = std::function<std::string(const toml::node&)>;
+
+constexpr char kHookAdvice[] =
+    "write [[hook]], and below it its kind, such as kind = \"logging\", and its keys";
 
 struct Section {
   std::string name;    ///< of the rules: "algorithm"
@@ -39,116 +43,6 @@ std::string Show(const toml::node& node) {
          ')';
 }
 
-std::optional<double> AsNumber(const toml::node* node) {
-  if (node == nullptr || !node->is_number()) return std::nullopt;
-  return node->value<double>();
-}
-
-/// The schedule that a table holds; not set when it is none.
-ConfigValue AsSchedule(const toml::table& table) {
-  ConfigSchedule schedule;
-  const auto from = AsNumber(table.get("from")), to = AsNumber(table.get("to"));
-  if (!from || !to) return {};
-  schedule.from = *from;
-  schedule.to = *to;
-  for (const auto& [key, node] : table) {
-    if (key == "from" || key == "to") continue;
-    if (key == "steps" && node.is_integer() && *node.value<std::int64_t>() > 0)
-      schedule.steps = node.value<std::int64_t>();
-    else if (key == "shape" && node.is_string())
-      schedule.shape = *node.value<std::string>();
-    else
-      return {};
-  }
-  static const std::set<std::string> kShapes{"linear", "cosine", "exponential"};
-  return kShapes.count(schedule.shape) ? ConfigValue(schedule) : ConfigValue();
-}
-
-/// The curriculum that a table holds; not set when it is none. MakeCurriculum judges what it says.
-ConfigValue AsCurriculum(const toml::table& table) {
-  ConfigCurriculum curriculum;
-  const auto from = AsNumber(table.get("from")), to = AsNumber(table.get("to"));
-  if (!from || !to) return {};
-  curriculum.from = *from;
-  curriculum.to = *to;
-  for (const auto& [key, node] : table) {
-    if (key == "from" || key == "to") continue;
-    if (key == "step" && node.is_number())
-      curriculum.step = *node.value<double>();
-    else if (key == "when" && node.is_string())
-      curriculum.when = *node.value<std::string>();
-    else if (key == "episodes" && node.is_integer())
-      curriculum.episodes = *node.value<std::int64_t>();
-    else
-      return {};
-  }
-  return curriculum;
-}
-
-template <typename T>
-ConfigValue AsList(const toml::array& array) {
-  std::vector<T> values;
-  for (const toml::node& node : array) {
-    const auto value = node.value_exact<T>();
-    if (!value) return {};
-    values.push_back(*value);
-  }
-  return values;
-}
-
-/// Units as numbers when there is nothing else, else everything in words.
-ConfigValue AsLayers(const toml::array& array) {
-  ConfigValue units = AsList<std::int64_t>(array);
-  if (!std::holds_alternative<std::monostate>(units)) return units;
-  std::vector<std::string> layers;
-  for (const toml::node& node : array) {
-    const auto number = node.value_exact<std::int64_t>();
-    const auto words = node.value_exact<std::string>();
-    if (!number && !words) return {};
-    layers.push_back(number ? "dense " + std::to_string(*number) : *words);
-  }
-  return layers;
-}
-
-ConfigValue AsNumbers(const toml::array& array) {
-  std::vector<double> numbers;
-  for (const toml::node& node : array) {
-    const auto number = AsNumber(&node);
-    if (!number) return {};
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
-/// Counts or durations.
-ConfigValue AsSpans(const toml::array& array) {
-  ConfigValue counts = AsList<std::int64_t>(array);
-  return std::holds_alternative<std::monostate>(counts) ? AsList<std::string>(array) : counts;
-}
-
-ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
-  if (const auto value = node.value_exact<bool>()) return *value;
-  if (const auto value = node.value_exact<std::int64_t>()) return *value;
-  if (const auto value = node.value_exact<double>()) return *value;
-  if (const auto value = node.value_exact<std::string>()) return *value;
-  if (const auto* table = node.as_table())
-    return rule.kind == ValueKind::kSetting && table->contains("when") ? AsCurriculum(*table)
-                                                                       : AsSchedule(*table);
-  const auto* array = node.as_array();
-  if (array == nullptr) return {};
-  switch (rule.kind) {
-    case ValueKind::kLayers:
-    case ValueKind::kNetwork:
-      return AsLayers(*array);
-    case ValueKind::kNumbers:
-      return AsNumbers(*array);
-    case ValueKind::kSpans:
-      return AsSpans(*array);
-    default:
-      return AsList<std::string>(*array);
-  }
-}
-
 std::string Absolute(const std::string& folder, const std::string& path) {
   std::error_code error;
   const auto whole = std::filesystem::absolute(std::filesystem::path(folder) / path, error);
@@ -169,6 +63,10 @@ class Reader {
             node,
             node.is_table() ? "section [" + name + "]" : "key \"" + name + "\" outside a section",
             name, sections);
+      if (name == "hook") {
+        MURMURATE_RETURN_IF_ERROR(ReadHooks(node));
+        continue;
+      }
       if (!node.is_table()) return NoSection(node, name, "write [" + name + "]");
       const toml::table& table = *node.as_table();
       MURMURATE_RETURN_IF_ERROR(name == "model"    ? ReadModel(table, {"model", "model."}, "")
@@ -280,6 +178,48 @@ class Reader {
       return NoSection(node, path, "write [" + path + "] with when and publish below it");
     if (std::string& place = entries_->streams[stream].alarm; place.empty()) place = where_(node);
     return ReadSection(*node.as_table(), {"stream.alarm", path + '.'});
+  }
+
+  /// [[hook]], or of an override a change of one that is there, [hook.2].
+  Status ReadHooks(const toml::node& node) {
+    const auto* list = node.as_array();
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      const toml::node& one = *list->get(i);
+      if (!one.is_table()) return NoSection(one, "hook", kHookAdvice);
+      MURMURATE_RETURN_IF_ERROR(ReadNewHook(*one.as_table()));
+    }
+    if (list != nullptr) return {};
+    if (!node.is_table()) return NoSection(node, "hook", kHookAdvice);
+    for (const auto& [key, inner] : *node.as_table()) {
+      const std::string number(key.str());
+      const auto kind = entries_->values.find("hook." + number + ".kind");
+      if (kind == entries_->values.end() || !inner.is_table())
+        return InvalidArgument(where_(inner) + ": there is no hook " + number + "; " + kHookAdvice);
+      MURMURATE_RETURN_IF_ERROR(ReadHook(*inner.as_table(), number));
+    }
+    return {};
+  }
+
+  Status ReadNewHook(const toml::table& table) {
+    const std::string number = std::to_string(entries_->hooks.size() + 1);
+    const toml::node* kind = table.get("kind");
+    if (kind == nullptr)
+      return InvalidArgument(where_(table) + ": hook." + number + ": kind is not set; " +
+                             kHookAdvice);
+    MURMURATE_RETURN_IF_ERROR(ReadKey("kind", *kind, {"hook", "hook." + number + '.'}));
+    entries_->hooks.push_back(*kind->value<std::string>());
+    return ReadHook(table, number);
+  }
+
+  Status ReadHook(const toml::table& table, const std::string& number) {
+    const std::string prefix = "hook." + number + '.';
+    const std::string own = "hook." + entries_->hooks[std::stoul(number) - 1];
+    for (const auto& [key, node] : table) {
+      const std::string word(key.str());
+      const bool common = schema_.Find("hook", word) != nullptr;
+      MURMURATE_RETURN_IF_ERROR(ReadKey(word, node, {common ? "hook" : own, prefix}));
+    }
+    return {};
   }
 
   Status ReadKey(const std::string& key, const toml::node& node, const Section& section) {

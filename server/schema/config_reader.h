@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "murmurate/status.h"
 #include "server/schema/config_rules.h"
@@ -51,10 +52,11 @@ struct ConfigStream {
 
 struct ConfigEntries {
   /// The entries by "section.key", "model.NAME[.algorithm].key" or
-  /// "stream.NAME[.field.FIELD|.alarm].key".
+  /// "stream.NAME[.field.FIELD|.alarm].key"; of hooks see below.
   std::map<std::string, ConfigEntry> values;
   std::set<std::string> models;  ///< NAMEs of [model.NAME]
   std::map<std::string, ConfigStream> streams;
+  std::vector<std::string> hooks;  ///< the kind of each [[hook]]; the N-th has "hook.N.key"
 };
 
 /// The path of an entry: "section.key"; of a model's own, "model.NAME.key" and

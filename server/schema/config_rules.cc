@@ -142,17 +142,18 @@ bool Fits(const ConfigRule& rule, ConfigValue* value) {
 
 const ConfigRule* ConfigSchema::Find(const std::string& section, const std::string& key) const {
   if (section == setting.section) return &setting;
-  for (const auto* rules : {&general, &stream})
+  for (const auto* rules : {&general, &stream, &hook})
     for (const ConfigRule& rule : *rules)
       if (rule.section == section && rule.key == key) return &rule;
   return nullptr;
 }
 
 std::vector<std::string> ConfigSchema::KeysOf(const std::string& section) const {
+  const bool of_hook = section.starts_with("hook.");  // which has those of every hook, too
   std::vector<std::string> keys;
-  for (const auto* rules : {&general, &stream})
+  for (const auto* rules : {&general, &stream, &hook})
     for (const ConfigRule& rule : *rules)
-      if (rule.section == section) keys.push_back(rule.key);
+      if (rule.section == section || (of_hook && rule.section == "hook")) keys.push_back(rule.key);
   return keys;
 }
 
@@ -160,7 +161,7 @@ std::vector<std::string> ConfigSchema::SectionNames() const {
   std::vector<std::string> names;
   for (const ConfigRule& rule : general)
     if (names.empty() || names.back() != rule.section) names.push_back(rule.section);
-  names.insert(names.end(), {setting.section, "stream"});
+  names.insert(names.end(), {setting.section, "stream", "hook"});
   return names;
 }
 

@@ -64,6 +64,8 @@ struct ConfigSchema {
   /// [stream.NAME.alarm] ("stream.alarm"), which are in no general section.
   std::vector<ConfigRule> stream;
   ConfigRule setting;  ///< of every key of [settings], which has whatever names it is given
+  /// Of [[hook]]: in section "hook" those that every kind has, in "hook.KIND" those of one.
+  std::vector<ConfigRule> hook = {};
 
   /// Null when there is none.
   const ConfigRule* Find(const std::string& section, const std::string& key) const;

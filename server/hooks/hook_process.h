@@ -1,0 +1,45 @@
+// HookProcess: a command that a hook runs: `/bin/sh -c COMMAND`, in a process group of its own,
+// with a pipe to its standard input, which is never waited on, and its output in a file or a pipe.
+// It is ended by the kernel when the thread that started it ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+/// One thread.
+class HookProcess {
+ public:
+  HookProcess() = default;
+  ~HookProcess();  ///< ends it: SIGTERM to its group, SIGKILL after 0.2 s
+  HookProcess(const HookProcess&) = delete;
+  HookProcess& operator=(const HookProcess&) = delete;
+
+  /// Starts it; none must run. `output`: the file that both outputs are appended to; "": standard
+  /// output is read by ReadSome, and errors go where ours do.
+  Status Start(const std::string& command, const std::string& output);
+  bool started() const { return pid_ > 0; }
+
+  /// Writes what there is room for, waiting for it for at most `timeout_ms`; the count. kUnavailable:
+  /// it has closed its standard input.
+  Result<std::size_t> WriteSome(std::string_view bytes, int timeout_ms);
+  void CloseInput();
+  /// Reads what it has said, waiting for at most `timeout_ms`. False: it says nothing more.
+  bool ReadSome(std::string* text, int timeout_ms);
+  /// "ended with exit code 1", once, when it has ended; never waits. Empty while it runs.
+  std::optional<std::string> CollectEnd();
+  void End();
+
+ private:
+  pid_t pid_ = -1;
+  int input_ = -1, output_ = -1;
+};
+
+}  // namespace murmurate
