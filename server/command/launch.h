@@ -9,11 +9,14 @@
 
 namespace murmurate {
 
+class Daemon;
 class DataSource;
 struct DaemonOptions;
 /// Starts a learner for external actors. Of `options` only the beginning must be set: the plan, the
 /// initial files, what to do with a name that is taken.
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options);
+/// Says in one line of stdout where the live page is, if there is one.
+void PrintPage(const CommonArguments& common, Daemon* daemon);
 /// Opens what [data] names, null when it names nothing; makes the data of an example where it is
 /// missing, and says so in one line of stdout.
 Result<std::shared_ptr<DataSource>> OpenDataOf(const CommonArguments& common, const Config& config);

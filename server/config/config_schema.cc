@@ -8,6 +8,7 @@
 #include "server/learn/algorithm_keys.h"
 #include "server/learn/setting_keys.h"
 #include "server/operate/operate_settings.h"
+#include "server/page/page_settings.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/schema/settings_keys.h"
 #include "server/stream/stream_keys.h"
@@ -28,7 +29,7 @@ const ConfigSchema& Schema() {
   static const ConfigSchema kSchema{
       RulesOf(RunKeys(), EnvironmentKeys(), ServerKeys(), ModelKeys(), AlgorithmKeys(),
               AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(),
-              CheckpointKeys(), EvaluationKeys(), DataKeys(), RecordKeys()),
+              CheckpointKeys(), EvaluationKeys(), PageKeys(), DataKeys(), RecordKeys()),
       RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule()};
   return kSchema;
 }

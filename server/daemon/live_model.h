@@ -49,6 +49,8 @@ class LiveModel {
   /// Starts the learning threads of a model that is resumed, when all of the run is: they may have
   /// something to learn from at once, and post a checkpoint of it.
   void StartThreads();
+  /// Has a checkpoint posted after the batch that is in training, or else the next one; any thread.
+  void AskForCheckpoint() { checkpoint_asked_ = true; }
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
@@ -88,6 +90,7 @@ class LiveModel {
   std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
   CheckpointTimes checkpoints_;
   bool checkpoint_due_ = false;
+  std::atomic<bool> checkpoint_asked_{false};  ///< by AskForCheckpoint
   SpareState spare_;
   std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
   std::unique_ptr<Recording> recording_;

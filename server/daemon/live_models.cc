@@ -57,6 +57,11 @@ void LiveModels::ReportLateBatches() {
   for (const auto& model : models_) model->ReportLateBatches();
 }
 
+void LiveModels::AskForCheckpoints() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& model : models_) model->AskForCheckpoint();
+}
+
 std::vector<std::string> LiveModels::Waiting() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "server/operate/learning_curve.h"
@@ -143,7 +144,8 @@ void Operate::SaveCheckpoint(const std::string& model, CheckpointWriter::Make ma
 
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
-  const std::int64_t due_ns = std::min(rows_.due_ns(), next_show_ns_) - MonotonicNs();
+  const std::int64_t due_ns =
+      std::min({rows_.due_ns(), next_show_ns_, SnapshotDueNs()}) - MonotonicNs();
   Poller(mail_.wake())
       .Wait(sockets,
             static_cast<int>(std::clamp<std::int64_t>(due_ns / 1'000'000 + 1, 0, timeout_ms)));
@@ -152,6 +154,29 @@ void Operate::PollOnce(int timeout_ms) {
   const std::int64_t now_ns = MonotonicNs();
   if (now_ns >= rows_.due_ns()) WriteRows(now_ns);
   if (now_ns >= next_show_ns_) Show(now_ns);
+  if (now_ns >= SnapshotDueNs()) PublishSnapshot();
+}
+
+std::int64_t Operate::SnapshotDueNs() const {
+  return options_.board != nullptr ? options_.board->due_ns() : INT64_MAX;
+}
+
+void Operate::PublishSnapshot() {
+  auto snapshot = std::make_shared<RunSnapshot>();
+  snapshot->at_ns = MonotonicNs();
+  StatusReport report = Report();
+  std::vector<ActorReport>& actors = report.actors.actors;
+  snapshot->live_actors = static_cast<int>(std::ranges::count_if(actors, &ActorReport::live));
+  if (actors.size() > RunSnapshot::kMostActors) {
+    report.left_out_actors = actors.size() - RunSnapshot::kMostActors;
+    actors.resize(RunSnapshot::kMostActors);
+  }
+  snapshot->status = report.ToJson(-1);
+  for (const auto& model : models_)
+    if (named_) snapshot->batches.emplace_back(model->name(), model->progress().last_ns());
+  snapshot->readings = std::move(report.models);
+  std::ranges::move(report.streams, std::back_inserter(snapshot->readings));
+  options_.board->Publish(std::move(snapshot));
 }
 
 void Operate::ReadMail() {
@@ -259,9 +284,14 @@ wire::AdminOk Operate::AnswerTo(const std::string& command) {
     const auto answer = options_.set(command.substr(kSet.size()));
     return {answer.ok(), answer.ok() ? *answer : answer.status().message()};
   }
+  if (command == "checkpoint" && options_.checkpoint) {
+    options_.checkpoint();
+    return {true, "a checkpoint follows the next batch of each model"};
+  }
   const bool resume_follows = command == "stop to resume";
   if (command != "stop" && !resume_follows)
-    return {false, "unknown question \"" + command + "\": expected status, stop or set NAME=VALUE"};
+    return {false, "unknown question \"" + command +
+                       "\": expected status, checkpoint, stop or set NAME=VALUE"};
   ending_.Ask(resume_follows ? RunEnd::kAskedToResume : RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }

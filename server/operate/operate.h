@@ -3,6 +3,7 @@
 //
 //   mmr-learn --Post--> mailbox --PollOnce--> ModelRecord --Reading--> sinks, display
 //   `murmurate status` --admin socket--> PollOnce --> JSON
+//   the live page      --SnapshotBoard--> PollOnce --> RunSnapshot
 #pragma once
 
 #include <functional>
@@ -22,6 +23,7 @@
 #include "server/operate/model_record.h"
 #include "server/operate/row_schedule.h"
 #include "server/operate/run_directory.h"
+#include "server/operate/snapshot_board.h"
 #include "server/operate/status_report.h"
 #include "server/operate/stop_rules.h"
 
@@ -44,6 +46,9 @@ struct OperateOptions {
   /// The games' settings as they are, and `murmurate set`; may be empty.
   std::function<std::vector<std::pair<std::string, double>>()> settings = {};
   std::function<Result<std::string>(const std::string& assignment)> set = {};
+  /// Has every model write a checkpoint after the batch that it learns from; may be empty.
+  std::function<void()> checkpoint = {};
+  SnapshotBoard* board = nullptr;      ///< of those who watch the run; null: there are none
   std::function<void(RunEnd)> on_end;  ///< called once
   LogCallback log;
   std::vector<OpenSink> sinks = MetricSinks();  ///< of each model
@@ -106,6 +111,8 @@ class Operate {
   Reading Live(ModelRecord& model, std::int64_t now_ns) const;
   ScreenView View(std::int64_t now_ns);
   StatusReport Report();
+  void PublishSnapshot();
+  std::int64_t SnapshotDueNs() const;
   wire::AdminOk AnswerTo(const std::string& command);
   std::vector<Reading> Streams() const;
 
