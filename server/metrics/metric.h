@@ -19,6 +19,8 @@
 #include <variant>
 #include <vector>
 
+#include "server/metrics/histogram.h"
+
 namespace murmurate {
 
 enum class MetricKind : std::uint8_t {
@@ -28,6 +30,7 @@ enum class MetricKind : std::uint8_t {
   kMean,     ///< the mean since the last row; read live, the newest value
   kMax,      ///< the largest since the last row; read live, the newest value
   kText,
+  kHistogram,
 };
 
 struct Metric {
@@ -43,10 +46,10 @@ struct Metric {
 
 constexpr bool operator==(const Metric& a, const Metric& b) { return a.name == b.name; }
 
-/// A number, a text, or nothing: what does not exist yet, or is not finite.
+/// A number, a text, a histogram, or nothing: what does not exist yet, or is not finite.
 class MetricValue {
  public:
-  using Variant = std::variant<std::monostate, bool, std::uint64_t, double, std::string>;
+  using Variant = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Histogram>;
 
   MetricValue() = default;
   MetricValue(bool value) : value_(value) {}
@@ -56,6 +59,7 @@ class MetricValue {
   }
   MetricValue(std::string value) : value_(std::move(value)) {}
   MetricValue(const char* value) : value_(std::string(value)) {}
+  MetricValue(Histogram value) : value_(std::move(value)) {}
   template <typename T>
   MetricValue(const std::optional<T>& value) {
     if (value) *this = MetricValue(*value);

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "server/metrics/histogram.h"
+
 namespace murmurate {
 
 class StalenessHistogram {
@@ -26,11 +28,24 @@ class StalenessHistogram {
     return std::to_string(first) + '-' + std::to_string(2 * first - 1);
   }
 
-  void Add(std::uint64_t versions) { ++counts_[static_cast<std::size_t>(BucketOf(versions))]; }
+  void Add(std::uint64_t versions) {
+    ++counts_[static_cast<std::size_t>(BucketOf(versions))];
+    sum_ += static_cast<double>(versions);
+  }
   const std::array<std::uint64_t, kBuckets>& counts() const { return counts_; }
+  /// The same with the last version of each bucket as its bound.
+  Histogram ToHistogram() const {
+    Histogram histogram;
+    for (int i = 0; i + 1 < kBuckets; ++i)
+      histogram.bounds.push_back(static_cast<double>((std::uint64_t{1} << i) - 1));
+    histogram.counts.assign(counts_.begin(), counts_.end());
+    histogram.sum = sum_;
+    return histogram;
+  }
 
  private:
   std::array<std::uint64_t, kBuckets> counts_{};
+  double sum_ = 0;
 };
 
 }  // namespace murmurate

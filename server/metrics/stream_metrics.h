@@ -10,7 +10,7 @@ inline constexpr Metric kStreamBroker{"stream/broker",     MetricKind::kText, ""
                                       "\"\": it has none", "broker",          false};
 inline constexpr Metric kStreamListen{
     "stream/listen", MetricKind::kText, "", "where it takes samples itself", "listen", false};
-inline constexpr Metric kStreamClients{"stream/clients",          MetricKind::kTotal, "",
+inline constexpr Metric kStreamClients{"stream/clients",          MetricKind::kGauge, "",
                                        "that send samples there", "clients",          false};
 inline constexpr Metric kStreamAnswered{"stream/answered",         MetricKind::kTotal, "samples",
                                         "of theirs, in this life", "answered",         false};
@@ -29,7 +29,7 @@ inline constexpr Metric kStreamMessages{"stream/messages", MetricKind::kTotal, "
                                         "taken",           "messages",         false};
 inline constexpr Metric kStreamRate{"stream/messages_per_s", MetricKind::kGauge, "messages/s",
                                     "over the last second", "messages_per_s"};
-inline constexpr Metric kStreamDevices{"stream/devices", MetricKind::kTotal, "",
+inline constexpr Metric kStreamDevices{"stream/devices", MetricKind::kGauge, "",
                                        "that are followed", "devices"};
 inline constexpr Metric kStreamLearned{"stream/learned", MetricKind::kTotal, "pairs",
                                        "learned from",   "learned",          false};
@@ -53,7 +53,7 @@ inline constexpr Metric kStreamJoined{"stream/joined",          MetricKind::kTot
                                       "in a cell that had one", "joined",           false};
 inline constexpr Metric kStreamEmpty{
     "stream/empty", MetricKind::kTotal, "cells", "without a message", "empty", false};
-inline constexpr Metric kStreamWaiting{"stream/waiting",      MetricKind::kTotal, "cells",
+inline constexpr Metric kStreamWaiting{"stream/waiting",      MetricKind::kGauge, "cells",
                                        "that are still open", "waiting",          false};
 inline constexpr Metric kStreamStuck{
     "stream/stuck", MetricKind::kText, "", "a device that never makes a row", "stuck", false};
@@ -74,7 +74,7 @@ inline constexpr Metric kStreamReplayed{"stream/replayed", MetricKind::kTotal, "
                                         "learned again"};
 inline constexpr Metric kStreamDrifts{"stream/drifts", MetricKind::kTotal, "",
                                       "times that the model's errors rose for good"};
-inline constexpr Metric kStreamEarly{"stream/early", MetricKind::kTotal, "labels",
+inline constexpr Metric kStreamEarly{"stream/early", MetricKind::kGauge, "labels",
                                      "that wait for their samples", "early"};
 inline constexpr Metric kStreamUnmatched{"stream/unmatched", MetricKind::kTotal, "labels",
                                          "whose samples did not come in time", "unmatched"};

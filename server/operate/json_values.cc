@@ -18,6 +18,8 @@ Json ToJson(const MetricValue& value) {
       [](const auto& held) -> Json {
         if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
           return nullptr;
+        else if constexpr (std::is_same_v<std::decay_t<decltype(held)>, Histogram>)
+          return {{"bounds", held.bounds}, {"counts", held.counts}, {"sum", held.sum}};
         else
           return held;
       },

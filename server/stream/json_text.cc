@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "server/stream/names.h"
+#include "server/metrics/utf8.h"
 
 namespace murmurate {
 

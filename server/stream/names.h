@@ -11,10 +11,6 @@ namespace murmurate {
 /// The most bytes of a device's name or an id, which every device and open forecast keeps.
 inline constexpr std::size_t kMaxNameBytes = 128;
 
-/// The bytes of the character that `text` begins with, 1 to 4; 0: it is no UTF-8 there (RFC 3629:
-/// no overlong form, no surrogate, nothing above U+10FFFF). `text` is not empty.
-std::size_t Utf8Length(std::string_view text);
-
 /// kNone, kEmptyDevice, kDeviceNameTooLong, or kBadDeviceName when it cannot be one level of a
 /// topic: brokers turn control characters away, too.
 Refusal CheckDeviceName(std::string_view name);

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "server/metrics/model_metrics.h"
+#include "server/metrics/prometheus_text.h"
+#include "server/metrics/stream_metrics.h"
+#include "server/operate/status_readings.h"
 
 namespace murmurate {
 namespace {
@@ -75,6 +78,26 @@ TEST(StatusReport, OfAnEarlierVersionLeavesOutWhatItDoesNotSay) {
   EXPECT_THAT(*text, Not(HasSubstr("waited")));
   EXPECT_THAT(*text, Not(HasSubstr("too late")));
   EXPECT_THAT(*text, Not(HasSubstr("  staleness")));
+}
+
+TEST(StatusReadings, AreOfTheLearnerItsModelsStreamsAndActors) {
+  StatusReport report;
+  report.uptime_s = 12.5;
+  report.models.emplace_back("model", "npc").Set(kVersion, 7);
+  report.streams.emplace_back("stream", "pumps").Set(kStreamReceived, 3);
+  report.actors = {.actors = {{.name = "a-1", .steps = 5}, {.name = "a-1", .steps = 6}},
+                   .waiting = {"npc waits"}};
+  report.actors.refusals[1] = 4;
+  const std::string text = PrometheusText(StatusReadings(report));
+  for (const std::string& line :
+       {std::string("murmurate_learner_uptime_seconds 12.5"),
+        std::string("murmurate_learner_waiting 1"),
+        "murmurate_learner_refusals_total{name=\"" +
+            std::string(wire::RefusalName(static_cast<wire::Refusal>(1))) + "\"} 4",
+        std::string("murmurate_train_version_total{model=\"npc\"} 7"),
+        std::string("murmurate_stream_received_total{stream=\"pumps\"} 3"),
+        std::string("murmurate_actor_steps_total{actor=\"a-1\"} 11")})
+    EXPECT_THAT(text, HasSubstr('\n' + line + '\n'));
 }
 
 }  // namespace
