@@ -12,7 +12,8 @@ build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohma
        libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev libhdf5-dev libcpp-httplib-dev libjs-chart.js
        python3-venv)
 test=(mosquitto mosquitto-clients openssl)
-ci=(clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
+# ci also: a browser and Prometheus, which open the live page in its tests.
+ci=(chromium prometheus clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
 stories=(debootstrap git python3)
 
 case "${1:-build}" in

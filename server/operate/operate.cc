@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <utility>
 
 #include "server/operate/learning_curve.h"
+#include "server/operate/status_readings.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/model/safetensors.h"
@@ -174,8 +174,7 @@ void Operate::PublishSnapshot() {
   snapshot->status = report.ToJson(-1);
   for (const auto& model : models_)
     if (named_) snapshot->batches.emplace_back(model->name(), model->progress().last_ns());
-  snapshot->readings = std::move(report.models);
-  std::ranges::move(report.streams, std::back_inserter(snapshot->readings));
+  snapshot->readings = StatusReadings(report);
   options_.board->Publish(std::move(snapshot));
 }
 

@@ -23,7 +23,7 @@ namespace murmurate {
 struct RunSnapshot {
   std::int64_t at_ns = 0;              ///< monotonic
   std::string status;                  ///< StatusReport::ToJson of at most kMostActors, in one line
-  std::vector<Reading> readings = {};  ///< of the models, then of the streams
+  std::vector<Reading> readings = {};  ///< StatusReadings of the same
   int live_actors = 0;
   /// The model's name and when its newest batch was learned from, monotonic; 0: there was none.
   std::vector<std::pair<std::string, std::int64_t>> batches = {};

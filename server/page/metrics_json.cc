@@ -21,6 +21,8 @@ const char* KindName(MetricKind kind) {
       return "max";
     case MetricKind::kText:
       return "text";
+    case MetricKind::kHistogram:
+      return "histogram";
   }
   return "";
 }
@@ -30,6 +32,8 @@ Json ValueJson(const MetricValue& value) {
       [](const auto& held) -> Json {
         if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
           return nullptr;
+        else if constexpr (std::is_same_v<std::decay_t<decltype(held)>, Histogram>)
+          return {{"bounds", held.bounds}, {"counts", held.counts}, {"sum", held.sum}};
         else
           return held;
       },

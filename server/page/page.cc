@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "server/metrics/prometheus_text.h"
 #include "server/operate/admin.h"
 #include "server/page/assets.h"
 #include "server/page/event_stream.h"
@@ -138,6 +139,8 @@ void Page::AddReports() {
   Report("/api/status", kJson, [](const RunSnapshot& snapshot) { return snapshot.status; });
   Report("/api/metrics", kJson,
          [](const RunSnapshot& snapshot) { return MetricsJson(snapshot.readings); });
+  Report("/metrics", std::string(kPrometheusContentType),
+         [](const RunSnapshot& snapshot) { return PrometheusText(snapshot.readings); });
   Report("/healthz", kText, [](const RunSnapshot&) { return std::string("ok\n"); });
   server_->Get("/readyz", [this](const Request&, Response& response) { AnswerReady(response); });
   server_->Get("/api/events",

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "shared/core/clock.h"
@@ -40,6 +42,14 @@ class TestServer {
     const RawConnection connection(port());
     connection.Send(bytes);
     return connection.ReceiveAll(seconds);
+  }
+  bool AnswersWithin(double seconds) const {
+    const std::int64_t deadline = MonotonicNs() + static_cast<std::int64_t>(seconds * 1e9);
+    while (!Answers()) {
+      if (MonotonicNs() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return true;
   }
   bool Answers() const {
     return Ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n").find("here") != std::string::npos;
@@ -112,9 +122,7 @@ TEST(HttpServer, DropsAReaderThatIsTooSlow) {
   const RawConnection slow(server.port());
   slow.SetReceiveBuffer(4096);
   slow.Send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");  // and reads nothing
-  bool free = false;
-  for (int i = 0; i < 100 && !free; ++i) free = server.Answers();
-  EXPECT_TRUE(free) << "its thread has ended";
+  EXPECT_TRUE(server.AnswersWithin(5)) << "its thread has ended";
 }
 
 TEST(HttpServer, AnswersConnectionsBeyondItsCapWith503) {
@@ -125,9 +133,7 @@ TEST(HttpServer, AnswersConnectionsBeyondItsCapWith503) {
   for (int i = 0; i < 4; ++i) held.push_back(std::make_unique<RawConnection>(server.port()));
   EXPECT_THAT(server.Ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), HasSubstr(" 503 "));
   held.clear();
-  bool free = false;
-  for (int i = 0; i < 100 && !free; ++i) free = server.Answers();
-  EXPECT_TRUE(free);
+  EXPECT_TRUE(server.AnswersWithin(5));
 }
 
 TEST(HttpServer, GoesOnAfterMalformedRequests) {

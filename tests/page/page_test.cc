@@ -60,7 +60,8 @@ TEST(Page, StatusAndMetricsAreASnapshotAtMostASecondOld) {
   const auto metrics = live.client().Get("/api/metrics");
   ASSERT_TRUE(metrics);
   double steps = 0;
-  for (const Json& metric : Json::parse(metrics->body)["metrics"])
+  const Json numbers = Json::parse(metrics->body);
+  for (const Json& metric : numbers["metrics"])
     if (metric["name"] == "time/total_timesteps") steps = metric["value"];
   EXPECT_EQ(steps, 1234);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(live.client().Get("/api/status")->status, 200);
@@ -214,8 +215,11 @@ TEST(Page, TheReadersOfEventsAreLimited) {
     EXPECT_THAT(second->body, HasSubstr("close another page"));
   }
   std::string events;  // a place is free when the daemon has noticed that the first has gone
-  for (int i = 0; i < 50 && events.find("event: status") == std::string::npos; ++i)
+  const std::int64_t deadline = MonotonicNs() + 8 * kNanosecondsPerSecond;
+  while (events.find("event: ") == std::string::npos && MonotonicNs() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     events = EventsUntil(live, "\n\n");
+  }
   EXPECT_THAT(events, HasSubstr("event: "));
 }
 
