@@ -252,7 +252,6 @@ void LiveModel::Report(const LearnReport& report) {
   TrainingUpdate update = ToUpdate(name_, *channel_, report, steps_);
   update.metrics.Set(kVersion, static_cast<double>(newest_->version));  // perhaps another's
   if (checkpoints_.Due(update.steps.learned, update.at_ns)) checkpoint_due_ = true;
-  if (checkpoint_asked_.exchange(false)) checkpoint_due_ = true;
   parts_.operate->Post(std::move(update));
   if (guard_) guard_->Learned(report, newest_, parts_.live->settings());
 }

@@ -49,13 +49,11 @@ class LiveModel {
   /// Starts the learning threads of a model that is resumed, when all of the run is: they may have
   /// something to learn from at once, and post a checkpoint of it.
   void StartThreads();
-  /// Has a checkpoint posted after the batch that is in training, or else the next one; any thread.
-  void AskForCheckpoint() { checkpoint_asked_ = true; }
   /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
   /// ended.
   void PostCheckpoint();
-  /// The newest checkpoint that there was is of these steps.
-  void StartCheckpointsAt(std::uint64_t steps) { checkpoints_.StartAt(steps); }
+  /// When checkpoints are due, after a batch.
+  CheckpointTimes& checkpoint_times() { return checkpoints_; }
   /// Notes on the writing thread that a checkpoint was `written`, or could not be.
   void OnTried(bool written, Checkpoint* checkpoint);
 
@@ -90,7 +88,6 @@ class LiveModel {
   std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
   CheckpointTimes checkpoints_;
   bool checkpoint_due_ = false;
-  std::atomic<bool> checkpoint_asked_{false};  ///< by AskForCheckpoint
   SpareState spare_;
   std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
   std::unique_ptr<Recording> recording_;

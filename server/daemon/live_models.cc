@@ -59,7 +59,7 @@ void LiveModels::ReportLateBatches() {
 
 void LiveModels::AskForCheckpoints() {
   const std::lock_guard lock(mutex_);
-  for (const auto& model : models_) model->AskForCheckpoint();
+  for (const auto& model : models_) model->checkpoint_times().Ask();
 }
 
 std::vector<std::string> LiveModels::Waiting() const {

@@ -33,7 +33,7 @@ class LiveModels {
                Checkpoint* checkpoint);
 
   void ReportLateBatches();  ///< any thread
-  void AskForCheckpoints();  ///< LiveModel::AskForCheckpoint of each; any thread
+  void AskForCheckpoints();  ///< of each, after its next batch; any thread
   /// What models that learn nothing at present say of it (ModelStores::Waiting). Any thread.
   std::vector<std::string> Waiting() const;
   void AskToEnd();

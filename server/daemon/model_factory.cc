@@ -80,7 +80,7 @@ Status ModelFactory::Resume(const ResumedModel& resumed) {
   auto offered = Accept(resumed.name, settings, *std::move(made), checkpoint.steps(), &state);
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models_.all().back();
-  model.StartCheckpointsAt(weights.steps);
+  model.checkpoint_times().StartAt(weights.steps);
   if (model.source().from_actors())
     MURMURATE_RETURN_IF_ERROR(
         parts_.ingest->AddModel(resumed.name, *offered, StateReader(state, "session")));

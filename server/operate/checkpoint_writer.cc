@@ -32,7 +32,7 @@ CheckpointTimes::CheckpointTimes(std::uint64_t every_steps, double every_s, std:
       next_ns_(NsAfter(start_ns, every_ns_)) {}
 
 bool CheckpointTimes::Due(std::uint64_t steps, std::int64_t now_ns) {
-  if (steps < next_steps_ && now_ns < next_ns_) return false;
+  if (!asked_.exchange(false) && steps < next_steps_ && now_ns < next_ns_) return false;
   next_steps_ = StepsAfter(steps, every_steps_);
   next_ns_ = NsAfter(now_ns, every_ns_);
   return true;

@@ -10,6 +10,7 @@
 // that is being written and compared with what is there. First come, first written.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -24,13 +25,16 @@
 
 namespace murmurate {
 
-/// CheckpointTimes says when the next one is due, by steps or by time. One thread.
+/// CheckpointTimes says when the next one is due, by steps or by time, or because it was asked for.
+/// One thread.
 class CheckpointTimes {
  public:
   /// `every_steps` 0, `every_s` 0: not by this.
   CheckpointTimes(std::uint64_t every_steps, double every_s, std::int64_t start_ns);
   /// True once each time; the next is counted from there.
   bool Due(std::uint64_t steps, std::int64_t now_ns);
+  /// One is due now; any thread.
+  void Ask() { asked_ = true; }
   /// A resumed run counts on from these steps.
   void StartAt(std::uint64_t steps);
 
@@ -39,6 +43,7 @@ class CheckpointTimes {
   const std::int64_t every_ns_;
   std::uint64_t next_steps_;
   std::int64_t next_ns_;
+  std::atomic<bool> asked_{false};
 };
 
 /// CheckpointHealth is how the writing of one directory goes.

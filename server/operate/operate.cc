@@ -22,6 +22,28 @@ bool IsStream(const ModelRecord& model, const std::vector<Reading>& streams) {
   return std::ranges::find(streams, model.name(), &Reading::name) != streams.end();
 }
 
+std::int64_t SnapshotDueNs(const SnapshotBoard* board) {
+  return board != nullptr ? board->due_ns() : INT64_MAX;
+}
+
+/// `models`: those of the report, or more.
+std::shared_ptr<const RunSnapshot> SnapshotOf(
+    StatusReport report, const std::vector<std::unique_ptr<ModelRecord>>& models) {
+  auto snapshot = std::make_shared<RunSnapshot>();
+  snapshot->at_ns = MonotonicNs();
+  std::vector<ActorReport>& actors = report.actors.actors;
+  snapshot->live_actors = static_cast<int>(std::ranges::count_if(actors, &ActorReport::live));
+  if (actors.size() > RunSnapshot::kMostActors) {
+    report.left_out_actors = actors.size() - RunSnapshot::kMostActors;
+    actors.resize(RunSnapshot::kMostActors);
+  }
+  snapshot->status = report.ToJson(-1);
+  for (std::size_t i = 0; i < report.models.size(); ++i)
+    snapshot->batches.emplace_back(models[i]->name(), models[i]->progress().last_ns());
+  snapshot->readings = StatusReadings(report);
+  return snapshot;
+}
+
 }  // namespace
 
 Operate::Operate(OperateOptions options)
@@ -145,7 +167,7 @@ void Operate::SaveCheckpoint(const std::string& model, CheckpointWriter::Make ma
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
   const std::int64_t due_ns =
-      std::min({rows_.due_ns(), next_show_ns_, SnapshotDueNs()}) - MonotonicNs();
+      std::min({rows_.due_ns(), next_show_ns_, SnapshotDueNs(options_.board)}) - MonotonicNs();
   Poller(mail_.wake())
       .Wait(sockets,
             static_cast<int>(std::clamp<std::int64_t>(due_ns / 1'000'000 + 1, 0, timeout_ms)));
@@ -154,28 +176,8 @@ void Operate::PollOnce(int timeout_ms) {
   const std::int64_t now_ns = MonotonicNs();
   if (now_ns >= rows_.due_ns()) WriteRows(now_ns);
   if (now_ns >= next_show_ns_) Show(now_ns);
-  if (now_ns >= SnapshotDueNs()) PublishSnapshot();
-}
-
-std::int64_t Operate::SnapshotDueNs() const {
-  return options_.board != nullptr ? options_.board->due_ns() : INT64_MAX;
-}
-
-void Operate::PublishSnapshot() {
-  auto snapshot = std::make_shared<RunSnapshot>();
-  snapshot->at_ns = MonotonicNs();
-  StatusReport report = Report();
-  std::vector<ActorReport>& actors = report.actors.actors;
-  snapshot->live_actors = static_cast<int>(std::ranges::count_if(actors, &ActorReport::live));
-  if (actors.size() > RunSnapshot::kMostActors) {
-    report.left_out_actors = actors.size() - RunSnapshot::kMostActors;
-    actors.resize(RunSnapshot::kMostActors);
-  }
-  snapshot->status = report.ToJson(-1);
-  for (const auto& model : models_)
-    if (named_) snapshot->batches.emplace_back(model->name(), model->progress().last_ns());
-  snapshot->readings = StatusReadings(report);
-  options_.board->Publish(std::move(snapshot));
+  if (now_ns >= SnapshotDueNs(options_.board))
+    options_.board->Publish(SnapshotOf(Report(), models_));
 }
 
 void Operate::ReadMail() {

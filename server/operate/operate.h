@@ -111,8 +111,6 @@ class Operate {
   Reading Live(ModelRecord& model, std::int64_t now_ns) const;
   ScreenView View(std::int64_t now_ns);
   StatusReport Report();
-  void PublishSnapshot();
-  std::int64_t SnapshotDueNs() const;
   wire::AdminOk AnswerTo(const std::string& command);
   std::vector<Reading> Streams() const;
 

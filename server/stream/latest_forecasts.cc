@@ -35,7 +35,7 @@ void LatestForecasts::Take(const Forecast& forecast) {
                          .published = made.published,
                          .low = band ? made.quantiles.front() : kNone,
                          .high = band ? made.quantiles.back() : kNone,
-                         .ahead_s = static_cast<double>(due_ns - forecast.time_ns) * 1e-9};
+                         .ahead_s = static_cast<double>(due_ns - forecast.time_ns) / 1e9};
   }
 }
 

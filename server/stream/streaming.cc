@@ -52,7 +52,7 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
                }),
       forecaster_(settings_.forecast, channel->spec,
                   [this](const Forecast& forecast) {
-                    latest_.Take(forecast);
+                    report_.Take(forecast);
                     if (server_) server_->Give(forecast);
                     if (link_) answers_.Give(forecast, clock_.now_ns());
                   }),
@@ -260,9 +260,7 @@ void Streaming::Commit(const StateReader& reader) {
 
 Reading Streaming::Metrics() const {
   const std::lock_guard lock(mutex_);
-  Reading reading = report_.Measure();
-  latest_.Measure(&reading);
-  return reading;
+  return report_.Measure();
 }
 
 }  // namespace murmurate

@@ -19,7 +19,6 @@
 #include "murmurate/log.h"
 #include "murmurate/status.h"
 #include "server/stream/batch_feed.h"
-#include "server/stream/latest_forecasts.h"
 #include "server/stream/stream_answers.h"
 #include "server/stream/stream_input.h"
 #include "server/stream/stream_mailbox.h"
@@ -100,7 +99,6 @@ class Streaming {
   mutable std::mutex mutex_;  ///< of all below but the link, which only the thread drives
   std::unique_lock<std::mutex> round_{mutex_, std::defer_lock};  ///< the thread's
   StreamAnswers answers_;
-  LatestForecasts latest_{settings_.forecast};
   Forecaster forecaster_;
   StreamInput input_;
   BatchFeed feed_;

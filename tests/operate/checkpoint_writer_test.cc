@@ -52,6 +52,14 @@ TEST(CheckpointTimes, AreOfStepsOrOfSecondsWhicheverComesFirst) {
   EXPECT_FALSE(times.Due(299, 63 * kSecond));
 }
 
+TEST(CheckpointTimes, OneThatWasAskedForIsDueOnce) {
+  CheckpointTimes times(0, 0, 0);
+  EXPECT_FALSE(times.Due(1, 1));
+  times.Ask();
+  EXPECT_TRUE(times.Due(2, 2));
+  EXPECT_FALSE(times.Due(3, 3));
+}
+
 TEST(CheckpointTimes, ZeroIsNever) {
   CheckpointTimes times(0, 0, 0);
   EXPECT_FALSE(times.Due(UINT64_MAX - 1, INT64_MAX - 1));

@@ -80,9 +80,10 @@ TEST(PageOfServe, IsNotThereWhenOffAndNeitherWithTrain) {
 
 TEST(PageOfServe, RefusesAddressesThatAreWrongOrOpenToOtherHosts) {
   Workplace place;
-  const Ran wrong = RunMurmurate(place.path(), {"serve", "--set", "page.listen=7480"});
+  const Ran wrong = RunMurmurate(place.path(), {"serve", "--set", "page.listen=localhost"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.errors, HasSubstr("page.listen: got \"7480\", expected \"off\" or HOST:PORT"));
+  EXPECT_THAT(wrong.errors,
+              HasSubstr("page.listen: got \"localhost\", expected \"off\" or HOST:PORT"));
   const Ran open = RunMurmurate(place.path(), {"serve", "--set", "page.listen=0.0.0.0:7480"});
   EXPECT_EQ(open.code, 2);
   EXPECT_THAT(open.errors, HasSubstr("the page asks for no password"));

@@ -28,7 +28,7 @@ std::map<std::string, double> Query(int port, const std::string& query) {
 int ListeningPort(const Process& prometheus) {
   std::smatch found;
   const std::string errors = prometheus.Errors();
-  const std::regex line("Listening on\"? address=[^ ]*:([0-9]+)");
+  const std::regex line("Listening on\" address=[0-9.]+:([0-9]+)\n");
   return std::regex_search(errors, found, line) ? std::stoi(found[1]) : 0;
 }
 
@@ -56,8 +56,8 @@ scrape_configs:
       << prometheus.Errors();
   const std::string steps = "murmurate_train_trained_steps_total";
   double first = 0, later = 0;
-  ASSERT_TRUE(Eventually(10, [&] { return (first = Query(queries, steps)["default"]) > 0; }))
-      << prometheus.Errors() << ClientOf(port).Get("/metrics")->body;
+  ASSERT_TRUE(Eventually(20, [&] { return (first = Query(queries, steps)["default"]) > 0; }))
+      << prometheus.Errors();
   EXPECT_TRUE(Eventually(10, [&] { return (later = Query(queries, steps)["default"]) > first; }))
       << "each scrape has newer numbers";
   EXPECT_EQ(Query(queries, "up")[""], 1);
