@@ -153,7 +153,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
       "model, algorithm, optimizer, replay, parameters, cluster, checkpoint, evaluation, "
-      "data, record, settings, stream");
+      "page, data, record, settings, stream");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {

@@ -128,12 +128,13 @@ export function drawStreamErrors(id, history) {
 
 /** history: pairs of what was forecast for a time, with its band, and of what came. */
 export function drawForecasts(id, history) {
-  replaceLines(chart(id, "seconds of the run", "", true), [
-    { label: "value", data: points(history.value), borderColor: color("--c7"), borderWidth: 1.5 },
-    { label: "forecast", data: points(history.forecast), borderColor: color("--c0"), borderWidth: 2 },
+  const band = history.low.length > 0 ? [
     { label: "band: low", data: points(history.low), borderColor: color("--c5"), borderWidth: 1, borderDash: [4, 3] },
     { label: "band: high", data: points(history.high), borderColor: color("--c5"), borderWidth: 1, borderDash: [4, 3], fill: "-1",
-      backgroundColor: color("--c5") + "22" }]);
+      backgroundColor: color("--c5") + "22" }] : [];
+  replaceLines(chart(id, "seconds of the run", "", true), [
+    { label: "value", data: points(history.value), borderColor: color("--c7"), borderWidth: 1.5 },
+    { label: "forecast", data: points(history.forecast), borderColor: color("--c0"), borderWidth: 2 }, ...band]);
 }
 
 /** After the colours have changed, all charts are made anew by the next events. */
