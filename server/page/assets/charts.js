@@ -61,9 +61,10 @@ const kLosses = [["train/loss", "loss"], ["train/policy_gradient_loss", "policy 
   ["train/td_error", "TD error"], ["train/q_value", "Q value"], ["train/entropy_loss", "negative entropy"],
   ["train/approx_kl", "KL of an update"], ["train/explained_variance", "explained variance"], ["train/grad_norm", "gradient norm"]];
 
-/** Small charts of the own run's losses, those that it has. */
+/** Small charts of the own run's losses, those that it has: what is always 0 is not of its algorithm. */
 export function drawLosses(curves) {
-  const shown = kLosses.filter(([column]) => (curves[column] ?? []).length > 1);
+  const known = (pairs) => pairs.length > 1 && pairs.some(([, value]) => value !== 0);
+  const shown = kLosses.filter(([column]) => known(curves[column] ?? []));
   at("losses-card").hidden = shown.length === 0;
   for (const [column, title] of shown) {
     const id = "loss-" + column.slice(6);
