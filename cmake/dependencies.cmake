@@ -24,6 +24,12 @@ endif()
 
 # What the learner needs besides:
 pkg_check_modules(MOSQUITTO REQUIRED IMPORTED_TARGET libmosquitto)
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
+# The live page draws with it; it becomes part of the executable.
+find_file(CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH)
+if(NOT CHART_JS)
+  message(FATAL_ERROR "Could not find CHART_JS (chart.min.js): install libjs-chart.js")
+endif()
 find_package(CLI11 CONFIG REQUIRED)
 find_package(tomlplusplus CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)

@@ -9,10 +9,11 @@ set -euo pipefail
 client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev
         libflatbuffers-dev flatbuffers-compiler libboost-dev libxxhash-dev)
 build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
-       libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev libhdf5-dev
+       libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev libhdf5-dev libcpp-httplib-dev libjs-chart.js
        python3-venv)
 test=(mosquitto mosquitto-clients openssl zsh mandoc man-db groff systemd)
-ci=(clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
+# ci also: a browser and Prometheus, which open the live page in its tests.
+ci=(chromium prometheus clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
 stories=(debootstrap git python3)
 
 case "${1:-build}" in

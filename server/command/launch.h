@@ -10,6 +10,7 @@
 
 namespace murmurate {
 
+class Daemon;
 class DataSource;
 struct DaemonOptions;
 /// Reads the config of a learner that runs once more, with all that was said beside the file.
@@ -18,6 +19,8 @@ using ReadConfig = std::function<Result<Config>()>;
 /// initial files, what to do with a name that is taken. SIGHUP reloads what `read_again` gives.
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options,
                     const ReadConfig& read_again);
+/// Says in one line of stdout where the live page is, if there is one.
+void PrintPage(const CommonArguments& common, Daemon* daemon);
 /// Opens what [data] names, null when it names nothing; makes the data of an example where it is
 /// missing, and says so in one line of stdout.
 Result<std::shared_ptr<DataSource>> OpenDataOf(const CommonArguments& common, const Config& config);

@@ -155,6 +155,11 @@ void AddInsecure(CLI::App* command, CommandLine* line) {
 
 }  // namespace
 
+void PrintPage(const CommonArguments& common, Daemon* daemon) {
+  const std::string url = daemon->page_url();
+  if (!common.quiet && !url.empty()) daemon->Print("the live page is " + url);
+}
+
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options,
                     const ReadConfig& read_again) {
   Signals signals(Signals::Hangup::kTold);
@@ -162,11 +167,13 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
   options.console = common.quiet ? LogLevel::kWarning : LogLevel::kInfo;
   options.command = common.command;
   options.start_ns = common.start_ns;
+  options.page = true;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   if (!common.quiet)
     (*daemon)->Print("murmurate serves " + (*daemon)->directory() + " on " +
                      Joined((*daemon)->addresses()) + "; Ctrl+C stops it");
+  PrintPage(common, daemon->get());
   if (config.server().insecure)
     (*daemon)->log()(
         LogLevel::kWarning,

@@ -250,6 +250,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   const std::shared_ptr<CollectiveJob> job = options.job;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
+  PrintPage(common, daemon->get());
   MURMURATE_RETURN_IF_ERROR(StartOthers(&cluster, config, **daemon, job.get(), resumes));
   Signals::Event event = Signals::Event::kTimeout;
   while (event != Signals::Event::kSignal && !signals.requested()) {
@@ -286,6 +287,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   const std::shared_ptr<CollectiveJob> job = options.job;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
+  PrintPage(common, daemon->get());
   MURMURATE_RETURN_IF_ERROR(StartOthers(&cluster, config, **daemon, job.get(), resumes));
   RunEnd end = Await(&signals, &children, &cluster, (*daemon)->log());
   const std::int64_t reminder_ns = MonotonicNs() + kReminderNs;

@@ -136,6 +136,7 @@ Result<Config> Config::Load(const ConfigSource& source,
                            "\", expected 1 to 64 of A-Z a-z 0-9 . _ -; write for example name = "
                            "\"cartpole\"");
   MURMURATE_RETURN_IF_ERROR(CheckListen(config));
+  MURMURATE_RETURN_IF_ERROR(CheckPage(config));
   MURMURATE_RETURN_IF_ERROR(CheckEnvironment(config));
   MURMURATE_RETURN_IF_ERROR(CheckSettings(config));
   MURMURATE_RETURN_IF_ERROR(CheckData(config));

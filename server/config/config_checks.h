@@ -10,6 +10,8 @@ namespace murmurate {
 Status CheckListen(const Config& config);
 /// Checks an address to listen on, of the server or of a stream.
 Status CheckListenAddress(const Config& config, const std::string& address);
+/// Checks [page].
+Status CheckPage(const Config& config);
 /// Checks [environment] beside run.environment.
 Status CheckEnvironment(const Config& config);
 /// Checks [settings].

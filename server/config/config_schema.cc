@@ -11,6 +11,7 @@
 #include "server/operate/log_settings.h"
 #include "server/operate/operate_settings.h"
 #include "server/operate/parameter_file_keys.h"
+#include "server/page/page_settings.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/schema/settings_keys.h"
 #include "server/stream/stream_keys.h"
@@ -31,8 +32,8 @@ const ConfigSchema& Schema() {
   static const ConfigSchema kSchema{
       RulesOf(RunKeys(), EnvironmentKeys(), ServerKeys(), ModelKeys(), AlgorithmKeys(),
               AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(),
-              CheckpointKeys(), EvaluationKeys(), MetricsKeys(), ParameterFileKeys(), DataKeys(),
-              RecordKeys(), LogKeys()),
+              CheckpointKeys(), EvaluationKeys(), MetricsKeys(), ParameterFileKeys(), PageKeys(),
+              DataKeys(), RecordKeys(), LogKeys()),
       RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule(), HookRules()};
   return kSchema;
 }

@@ -93,7 +93,9 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   parts.live.emplace(
       parts.config.game_settings(),
       [this](const wire::Settings& settings) { parts.ingest->SetSettings(settings); }, parts.log);
-  return OpenOperate(folder);
+  MakeBoard();
+  MURMURATE_RETURN_IF_ERROR(OpenOperate(folder));
+  return OpenPage();
 }
 
 Status Daemon::State::OpenIngest(const std::string& folder) {
@@ -148,6 +150,8 @@ Status Daemon::State::OpenOperate(const std::string& folder) {
   if (!parts.config.streams().empty()) op.streams = [this] { return models.Streams(); };
   op.settings = [this] { return parts.live->settings(); };
   op.set = [this](const std::string& assignment) { return parts.live->Set(assignment); };
+  op.checkpoint = [this] { models.AskForCheckpoints(); };
+  op.board = board.get();
   op.on_end = [this](RunEnd end) { parts.signals->Request(end); };
   TellOfHooks(&parts, &op);
   op.log = parts.log;
@@ -194,12 +198,13 @@ Status Daemon::State::WriteFiles() const {
   MURMURATE_RETURN_IF_ERROR(
       parts.directory.Write("command.txt", earlier + parts.options.command + '\n'));
   MURMURATE_RETURN_IF_ERROR(parts.directory.Write("version.json", VersionJson()));
-  const nlohmann::json address{{"pid", getpid()},
-                               {"incarnation", std::to_string(incarnation)},
-                               {"listen", parts.addresses},
-                               {"announce", parts.publishing->announce_address()},
-                               {"weights", parts.publishing->weights_address()},
-                               {"admin", admin_address}};
+  nlohmann::json address{{"pid", getpid()},
+                         {"incarnation", std::to_string(incarnation)},
+                         {"listen", parts.addresses},
+                         {"announce", parts.publishing->announce_address()},
+                         {"weights", parts.publishing->weights_address()},
+                         {"admin", admin_address}};
+  if (page) address["page"] = page->url();
   MURMURATE_RETURN_IF_ERROR(parts.directory.Write("address.json", address.dump(2) + '\n'));
   return factory.WriteRecord();
 }
@@ -291,6 +296,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOption
 const std::vector<std::string>& Daemon::addresses() const { return state_->parts.addresses; }
 const std::string& Daemon::directory() const { return state_->parts.directory.path(); }
 const LogCallback& Daemon::log() const { return state_->parts.log; }
+std::string Daemon::page_url() const { return state_->page ? state_->page->control_url() : ""; }
 int Daemon::actors_left() const {
   int left = 0;
   for (const auto& actor : state_->parts.ingest->CollectReport().actors) left += actor.live();
@@ -324,6 +330,8 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
     if (model->recording() != nullptr)
       state.parts.log(LogLevel::kInfo,
                       "model " + model->name() + ": " + model->recording()->Finish());
+  state.page_loop.reset();
+  state.page.reset();
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models.all())  // their last weights

@@ -36,6 +36,7 @@ struct DaemonOptions {
   InitialFiles initial_files;          ///< all that the config names
   std::optional<ResumePlan> plan;      ///< what the run goes on from
   bool own_actors = false;             ///< the process that starts the daemon starts them, too
+  bool page = false;                   ///< there is a live page if page.listen does not say
   std::int64_t start_ns = 0;           ///< of the process: times are counted from here
   std::shared_ptr<DataSource> source;  ///< not null: learn from it, and take no actors
   /// Not null: this learner is one of its ranks; rank 0 tells the others its folder, once.
@@ -52,6 +53,8 @@ class Daemon {
 
   const std::vector<std::string>& addresses() const;
   const std::string& directory() const;
+  /// Of the live page, with its token where it may steer the run; "": there is none.
+  std::string page_url() const;
   const LogCallback& log() const;
   int actors_left() const;  ///< that have not left
   void Print(const std::string& line);

@@ -26,6 +26,9 @@ void Daemon::State::StartLoops() {
         life.IngestTurned(MonotonicNs());
       },
       [this] { parts.ingest->Wake(); });
+  if (page)
+    page_loop = std::make_unique<Loop>(
+        "mmr-page", [this] { page->PollOnce(kLongestWaitMs); }, [this] { page->Wake(); });
 }
 
 void Daemon::State::TurnOperate() {

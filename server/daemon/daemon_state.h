@@ -13,6 +13,7 @@
 #include "server/daemon/run_hooks.h"
 #include "server/daemon/run_parts.h"
 #include "server/operate/disk_budget.h"
+#include "server/page/page.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
 
@@ -34,6 +35,8 @@ struct Daemon::State {
   Status OpenIngest(const std::string& folder);
   Status OpenIngestAndPublishing(const IngestOptions& in);
   Status OpenOperate(const std::string& folder);
+  void MakeBoard();
+  Status OpenPage();
   Result<std::vector<std::string>> Listen(const std::string& folder);
   Status WriteFiles() const;
   Status Resume();
@@ -54,9 +57,12 @@ struct Daemon::State {
   std::optional<Reloading> reloading;
   const std::uint64_t incarnation = RandomIdentity();
   std::string admin_address;
+  std::unique_ptr<SnapshotBoard> board;  ///< null: there is no page
+  std::unique_ptr<Page> page;
   ModelFactory factory;  ///< models call back through it
   LiveModels models;
-  std::unique_ptr<Loop> publish_loop, checkpoint_loop, operate_loop, ingest_loop, make_loop;
+  std::unique_ptr<Loop> publish_loop, checkpoint_loop, operate_loop, ingest_loop, make_loop,
+      page_loop;
   std::string borrowed_folder;  ///< of a resumed run's earlier ipc addresses, removed at the end
   bool stopped = false;
 };

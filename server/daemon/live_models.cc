@@ -81,6 +81,11 @@ double LiveModels::WatchBatches() {
   return longest_s;
 }
 
+void LiveModels::AskForCheckpoints() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& model : models_) model->hooks().AskForCheckpoint();
+}
+
 std::vector<std::string> LiveModels::Waiting() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;

@@ -25,7 +25,7 @@ struct ActorReport {
   enum class Health : std::uint8_t { kLive, kStalled, kGone } health = Health::kLive;
   int agents = 0;
   std::uint64_t trajectories = 0, refused = 0, steps = 0, dropped_steps = 0;
-  std::int64_t silent_ns = 0;
+  std::int64_t silent_ns = 0, here_ns = 0;     ///< since it was last, and first, heard here
   std::uint64_t waited_ns = 0, played_ns = 0;  ///< of its agents inside Act, as it says
   StalenessHistogram staleness = {};           ///< of its trajectories as batches were begun
   std::vector<TroubleReport> troubles = {};

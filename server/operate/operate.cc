@@ -8,6 +8,7 @@
 
 #include "server/metrics/actor_metrics.h"
 #include "server/operate/learning_curve.h"
+#include "server/operate/status_readings.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/model/safetensors.h"
@@ -50,6 +51,28 @@ Reading Live(const CheckpointWriter& writer, ModelRecord& model, std::int64_t no
   reading.Set(kBestFailures, health.best_failures);
   reading.Set(kBestTrouble, health.best_trouble);
   return reading;
+}
+
+std::int64_t SnapshotDueNs(const SnapshotBoard* board) {
+  return board != nullptr ? board->due_ns() : INT64_MAX;
+}
+
+/// `models`: those of the report, or more.
+std::shared_ptr<const RunSnapshot> SnapshotOf(
+    StatusReport report, const std::vector<std::unique_ptr<ModelRecord>>& models) {
+  auto snapshot = std::make_shared<RunSnapshot>();
+  snapshot->at_ns = MonotonicNs();
+  std::vector<ActorReport>& actors = report.actors.actors;
+  snapshot->live_actors = static_cast<int>(std::ranges::count_if(actors, &ActorReport::live));
+  if (actors.size() > RunSnapshot::kMostActors) {
+    report.left_out_actors = actors.size() - RunSnapshot::kMostActors;
+    actors.resize(RunSnapshot::kMostActors);
+  }
+  snapshot->status = report.ToJson(-1);
+  for (std::size_t i = 0; i < report.models.size(); ++i)
+    snapshot->batches.emplace_back(models[i]->name(), models[i]->progress().last_ns());
+  snapshot->readings = StatusReadings(report);
+  return snapshot;
 }
 
 }  // namespace
@@ -184,7 +207,8 @@ void Operate::SaveCheckpoint(const std::string& model, CheckpointWriter::Make ma
 
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
-  const std::int64_t due_ns = std::min(rows_.due_ns(), next_show_ns_) - MonotonicNs();
+  const std::int64_t due_ns =
+      std::min({rows_.due_ns(), next_show_ns_, SnapshotDueNs(options_.board)}) - MonotonicNs();
   Poller(mail_.wake())
       .Wait(sockets,
             static_cast<int>(std::clamp<std::int64_t>(due_ns / 1'000'000 + 1, 0, timeout_ms)));
@@ -193,6 +217,8 @@ void Operate::PollOnce(int timeout_ms) {
   const std::int64_t now_ns = MonotonicNs();
   if (now_ns >= rows_.due_ns()) WriteRows(now_ns);
   if (now_ns >= next_show_ns_) Show(now_ns);
+  if (now_ns >= SnapshotDueNs(options_.board))
+    options_.board->Publish(SnapshotOf(Report(), models_));
 }
 
 void Operate::ReadMail() {
@@ -282,9 +308,14 @@ wire::AdminOk Operate::AnswerTo(const std::string& command) {
     const auto answer = options_.set(command.substr(kSet.size()));
     return {answer.ok(), answer.ok() ? *answer : answer.status().message()};
   }
+  if (command == "checkpoint" && options_.checkpoint) {
+    options_.checkpoint();
+    return {true, "a checkpoint follows the next batch of each model"};
+  }
   const bool resume_follows = command == "stop to resume";
   if (command != "stop" && !resume_follows)
-    return {false, "unknown question \"" + command + "\": expected status, stop or set NAME=VALUE"};
+    return {false, "unknown question \"" + command +
+                       "\": expected status, checkpoint, stop or set NAME=VALUE"};
   ending_.Ask(resume_follows ? RunEnd::kAskedToResume : RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }

@@ -3,6 +3,7 @@
 //
 //   mmr-learn --Post--> mailbox --PollOnce--> ModelRecord --Reading--> sinks, display
 //   `murmurate status` --admin socket--> PollOnce --> JSON
+//   the live page      --SnapshotBoard--> PollOnce --> RunSnapshot
 #pragma once
 
 #include <functional>
@@ -23,6 +24,7 @@
 #include "server/operate/model_record.h"
 #include "server/operate/row_schedule.h"
 #include "server/operate/run_directory.h"
+#include "server/operate/snapshot_board.h"
 #include "server/operate/status_report.h"
 #include "server/operate/stop_rules.h"
 
@@ -45,6 +47,9 @@ struct OperateOptions {
   /// The games' settings as they are, and `murmurate set`; may be empty.
   std::function<std::vector<std::pair<std::string, double>>()> settings = {};
   std::function<Result<std::string>(const std::string& assignment)> set = {};
+  /// Has every model write a checkpoint after the batch that it learns from; may be empty.
+  std::function<void()> checkpoint = {};
+  SnapshotBoard* board = nullptr;      ///< of those who watch the run; null: there are none
   std::function<void(RunEnd)> on_end;  ///< called once
   /// What hooks are told and say; may be empty. On the operating thread, after the progress of a
   /// model has taken an update.

@@ -43,6 +43,7 @@ Json ActorJson(const ActorReport& actor) {
           {"trajectories", actor.trajectories},
           {"refused", actor.refused},
           {"silent_s", static_cast<double>(actor.silent_ns) * 1e-9},
+          {"here_s", static_cast<double>(actor.here_ns) * 1e-9},
           {"wait", actor.played_ns > 0 ? Json(static_cast<double>(actor.waited_ns) /
                                               static_cast<double>(actor.played_ns))
                                        : Json(nullptr)},
@@ -52,7 +53,7 @@ Json ActorJson(const ActorReport& actor) {
 
 }  // namespace
 
-std::string StatusReport::ToJson() const {
+std::string StatusReport::ToJson(int indent) const {
   AddressFamily sisters;  // of the first address alone, and only where it is a port
   if (!listen.empty() && listen.front().starts_with("tcp://"))
     if (const auto family = SisterAddresses(listen.front()); family.ok()) sisters = *family;
@@ -75,6 +76,7 @@ std::string StatusReport::ToJson() const {
             {"streams", Json::array()},
             {"actors", Json::array()}};
   if (!actors.troubles.empty()) json["troubles"] = actors.troubles;
+  if (left_out_actors > 0) json["left_out_actors"] = left_out_actors;
   for (int i = 1; i < wire::kRefusalCount; ++i)
     if (const auto count = actors.refusals[static_cast<std::size_t>(i)]; count > 0)
       json["refusals"][wire::RefusalName(static_cast<wire::Refusal>(i))] = count;
@@ -88,7 +90,7 @@ std::string StatusReport::ToJson() const {
         JsonOf(stream, {{"refused", Json::object()}, {"fields", Json::object()}}));
   for (const Reading& hook : hooks) json["hooks"].push_back(JsonOf(hook, Json::object()));
   for (const ActorReport& actor : actors.actors) json["actors"].push_back(ActorJson(actor));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string StatusField(const std::string& json, const std::string& key) {

@@ -35,7 +35,10 @@ struct StatusReport {
   std::vector<Reading> streams = {};
   std::vector<Reading> hooks = {};
 
-  std::string ToJson() const;
+  std::size_t left_out_actors = 0;  ///< beside those in `actors`
+
+  /// `indent`: spaces a level; -1: all in one line.
+  std::string ToJson(int indent = 2) const;
 };
 
 /// The text of `murmurate status`, from the JSON of a learner or a shard (perhaps of another

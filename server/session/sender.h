@@ -80,6 +80,7 @@ struct Sender {
   std::uint32_t hello_number = 0;  ///< of its last HELLO, as what follows
   std::uint64_t host_identity = 0;
   std::int64_t last_heard_ns = 0;
+  std::int64_t first_heard_ns = -1;       ///< by this incarnation; -1: never
   std::int64_t cut_off_ns = -1;           ///< when it could not be reached any more
   std::int64_t claimed_ns = -1;           ///< when another connection said it were this one
   std::map<std::uint32_t, Share> shares;  ///< by model, over the sender's life

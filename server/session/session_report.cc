@@ -24,6 +24,7 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
            trouble.agents, trouble.sentence});
     }
     report.silent_ns = now_ns - sender.last_heard_ns;
+    report.here_ns = now_ns - sender.first_heard_ns;
     report.staleness = sender.staleness;
     reports.push_back(std::move(report));
   }

@@ -107,6 +107,7 @@ bool SessionTable::HasRoomFor(const Sender* sender, const Hello& hello) const {
 
 void SessionTable::Hear(Sender& sender, std::int64_t now_ns) {
   sender.last_heard_ns = now_ns;
+  if (sender.first_heard_ns < 0) sender.first_heard_ns = now_ns;
   if (sender.live() || sender.cut_off()) return;
   sender.health = Sender::Health::kLive;
   credits_.TouchPlayed(sender);

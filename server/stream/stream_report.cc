@@ -123,6 +123,7 @@ Reading StreamReport::Measure() const {
   MeasureWays(&reading);
   MeasureMessages(&reading);
   MeasureForecasts(&reading);
+  latest_.Measure(&reading);
   return reading;
 }
 

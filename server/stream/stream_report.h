@@ -13,6 +13,7 @@
 #include "murmurate/log.h"
 #include "server/metrics/reading.h"
 #include "server/stream/batch_feed.h"
+#include "server/stream/latest_forecasts.h"
 #include "server/stream/mqtt_link.h"
 #include "server/stream/sample_server.h"
 #include "server/stream/stream_input.h"
@@ -42,8 +43,10 @@ class StreamReport {
   /// Posts numbers and logs what is new once a second. True: a second is over.
   bool EachSecond(std::int64_t now_ns);
   void Stop();  ///< no other second
+  /// Keeps what is shown of the forecast.
+  void Take(const Forecast& forecast) { latest_.Take(forecast); }
 
-  /// Those of stream_metrics.h.
+  /// Those of stream_metrics.h and of latest_forecasts.h.
   Reading Measure() const;
   /// The word on the broker, valid until the next call.
   const std::string& StatusText();
@@ -64,6 +67,7 @@ class StreamReport {
   void MeasureForecasts(Reading* reading) const;
 
   const Parts parts_;
+  LatestForecasts latest_{parts_.settings.forecast};
   const std::function<std::int64_t()> now_ns_;
   const std::int64_t began_ns_;
   const OnNumbers on_numbers_;

@@ -52,6 +52,7 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
                }),
       forecaster_(settings_.forecast, channel->spec,
                   [this](const Forecast& forecast) {
+                    report_.Take(forecast);
                     if (server_) server_->Give(forecast);
                     if (link_) answers_.Give(forecast, clock_.now_ns());
                   }),

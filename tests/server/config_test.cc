@@ -153,7 +153,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
       "model, algorithm, optimizer, replay, parameters, cluster, checkpoint, evaluation, "
-      "metrics, data, record, log, settings, stream, hook");
+      "metrics, page, data, record, log, settings, stream, hook");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {

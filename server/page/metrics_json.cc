@@ -1,0 +1,60 @@
+#include "server/page/metrics_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace murmurate {
+namespace {
+
+using Json = nlohmann::json;
+
+const char* KindName(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kCounter:
+      return "counter";
+    case MetricKind::kTotal:
+      return "total";
+    case MetricKind::kGauge:
+      return "gauge";
+    case MetricKind::kMean:
+      return "mean";
+    case MetricKind::kMax:
+      return "max";
+    case MetricKind::kText:
+      return "text";
+    case MetricKind::kHistogram:
+      return "histogram";
+  }
+  return "";
+}
+
+Json ValueJson(const MetricValue& value) {
+  return std::visit(
+      [](const auto& held) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return nullptr;
+        else if constexpr (std::is_same_v<std::decay_t<decltype(held)>, Histogram>)
+          return {{"bounds", held.bounds}, {"counts", held.counts}, {"sum", held.sum}};
+        else
+          return held;
+      },
+      value.variant());
+}
+
+}  // namespace
+
+std::string MetricsJson(std::span<const Reading> readings) {
+  Json list = Json::array();
+  for (const Reading& reading : readings)
+    for (const MetricSample& sample : reading.samples())
+      list.push_back({{"subject", reading.subject()},
+                      {"of", reading.name()},
+                      {"name", sample.metric->name},
+                      {"label", sample.label},
+                      {"kind", KindName(sample.metric->kind)},
+                      {"unit", sample.metric->unit},
+                      {"help", sample.metric->help},
+                      {"value", ValueJson(sample.value)}});
+  return Json{{"metrics", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace murmurate
