@@ -118,7 +118,7 @@ TEST(Install, EveryHeaderStandsAloneAndIsReachedFromThoseThatProgramsInclude) {
   const std::string include = Install(place) + "/include";
   std::string roots =
       "#include <murmurate/client.h>\n#include <murmurate/predictor.h>\n"
-      "#include <murmurate/parameters.h>\n";
+      "#include <murmurate/parameters.h>\n#include <murmurate_hook.h>\n";
 #if MURMURATE_C_ABI
   roots += "#include <murmurate.h>\n";
 #endif
