@@ -104,6 +104,7 @@ TEST(Service, ReloadsByHangupWhatMayChangeAndNamesTheRest) {
   serve.Send(SIGHUP);
   EXPECT_TRUE(serve.Says("reload: run.stop_at_steps: (not set) -> 3000; wind: 1 -> 2"))
       << serve.Errors();
+  EXPECT_TRUE(serve.Says("set by a reload: wind: 1 -> 2"));
   EXPECT_TRUE(serve.Says("cannot change while the learner runs: model.layers;"));
   EXPECT_THAT(RunMurmurate(place.path(), {"status", "r"}).output, HasSubstr("wind"));
   place.Write("c.toml", "[run]\nstop_at_steps = \n");
