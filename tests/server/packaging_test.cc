@@ -74,7 +74,8 @@ TEST(Unit, StartsWhatTheProgramAcceptsAndReloadsIt) {
   const Ran ran = RunMurmurate(place.path(), {"check", SourceFile("packaging/serve.toml")});
   EXPECT_EQ(ran.code, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("/var/lib/murmurate/runs"));
-  EXPECT_THAT(ran.output, ContainsRegex("page.listen +\"?off")) << "the page is the administrator's choice";
+  EXPECT_THAT(ran.output, ContainsRegex("page.listen +\"?off"))
+      << "the page is the administrator's choice";
 }
 
 /// The instructions of a Dockerfile, continued lines joined.
