@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "server/command/command_line.h"
+#include "server/command/command_words.h"
 #include "server/config/environment_overrides.h"
 #include "server/config/examples.h"
 #include "server/daemon/daemon.h"
@@ -113,9 +114,7 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
     command->fallthrough();
     command->footer("Also --quiet, and --set SECTION.KEY=VALUE for any key of the config.");
   }
-  app.footer(
-      "Exit codes: 0 clean, 1 budget spent without reaching stop_at_return, 2 usage or config,\n"
-      "3 data or checkpoint invalid, 5 resource, 6 already running, 70 internal.");
+  app.footer(std::string("Exit codes: ") + kExitCodes);
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::Success& success) {

@@ -9,6 +9,12 @@
 
 namespace murmurate {
 
+/// What the exit codes mean, in lines that fit a terminal.
+inline constexpr char kExitCodes[] =
+    "0 clean, 1 budget spent without reaching stop_at_return, 2 usage or config,\n"
+    "3 data or checkpoint invalid, 5 resource, 6 already running, 7 unavailable now:\n"
+    "try again, 70 internal.";
+
 struct OptionWords {
   std::vector<std::string> names;    ///< "--set"
   std::string value;                 ///< "SECTION.KEY=VALUE"; "": it takes none

@@ -117,11 +117,6 @@ End a learner cleanly; a second one ends it at once.
 Makes \fBmurmurate serve\fR read its config again.
 )";
 
-constexpr char kExitStatus[] = R"(.SH EXIT STATUS
-0 clean, 1 budget spent without reaching stop_at_return, 2 usage or config,
-3 data or checkpoint invalid, 5 resource, 6 already running, 70 internal.
-)";
-
 const CommandWords* Find(const std::vector<CommandWords>& all, const std::string& path) {
   const auto found = std::ranges::find(all, path, &CommandWords::path);
   return found == all.end() ? nullptr : &*found;
@@ -179,7 +174,7 @@ std::string ManualPage(const std::vector<CommandWords>& all, std::size_t index,
     page += Entry(Italic(argument.name), argument.help);
   page += ".SH OPTIONS\n" + Options(words.options);
   if (!program) page += Options(CommonOptions(all.front()));
-  page += kExitStatus;
+  page += std::string(".SH EXIT STATUS\n") + kExitCodes + '\n';
   return page + (program ? kFiles : SeeAlso(words));
 }
 

@@ -84,9 +84,9 @@ class Daemon {
   /// Tells the shards of a parameter server, after Stop, that this learner does not come back. So
   /// the next life, which has another number there, need not wait until they miss this one.
   void LeaveShards();
-  /// True when some Stop did not wait for a hook, or for a batch that took longer than 3 s: its thread is still
-  /// inside (its result is lost, nothing else is), and the process must end with _exit. A rank of a
-  /// job waits instead.
+  /// True when some Stop did not wait for a hook, or for a batch that took longer than 3 s: its
+  /// thread is still inside (its result is lost, nothing else is), and the process must end with
+  /// _exit. A rank of a job waits instead.
   static bool left_a_thread();
 
  private:

@@ -49,7 +49,9 @@ void Daemon::State::TurnCheckpoint() {
 
 void Daemon::State::StartReloading() {
   ReloadTargets targets;
-  targets.set = [this](const std::string& assignment) { return parts.live->Set(assignment); };
+  targets.set = [this](const std::string& assignment) {
+    return parts.live->Set(assignment, "by a reload");
+  };
   targets.stop_rules = [this](const RunSettings& run) {
     parts.operate->PostStopRules(run.stop_at_return, run.stop_at_steps);
   };

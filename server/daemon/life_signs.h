@@ -17,8 +17,8 @@ class LifeSigns {
   /// `notice` must outlive this.
   explicit LifeSigns(const ServiceNotice* notice);
 
-  /// The longest that the threads may wait between two turns: at most `usual_ms`, and half of what
-  /// is left of the watchdog's time.
+  /// The longest that the threads may wait between two turns: at most `usual_ms`, and a
+  /// quarter of the watchdog's time.
   int MostWaitMs(int usual_ms) const;
 
   void IngestTurned(std::int64_t now_ns) { ingest_ns_ = now_ns; }  ///< after each turn

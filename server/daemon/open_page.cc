@@ -15,8 +15,14 @@ void Daemon::State::MakeBoard() {
 
 /// A page that finds no port is only said to be missing: learning goes on without it.
 Status Daemon::State::OpenPage() {
-  if (board == nullptr) return {};
   const PageSettings settings = parts.config.Read(PageKeys());
+  if (board == nullptr) {
+    if (settings.control)
+      parts.log(LogLevel::kWarning,
+                "page.control has no effect, because this command opens no page by itself; write "
+                "page.listen = \"127.0.0.1:7480\"");
+    return {};
+  }
   const auto address = ParsePageAddress(settings.listen.empty() ? kPageAddress : settings.listen);
   if (!address.ok()) return address.status();
   PageOptions options;

@@ -14,7 +14,8 @@ namespace murmurate {
 
 class ServiceNotice {
  public:
-  /// As the environment says: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
+  /// As the environment says: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. It takes them out, so
+  /// that no child speaks for this process: to be made before there are other threads.
   ServiceNotice();
   ~ServiceNotice();
   ServiceNotice(const ServiceNotice&) = delete;

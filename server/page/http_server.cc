@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -12,6 +14,7 @@
 namespace murmurate {
 namespace {
 
+constexpr int kPauseMs = 100;
 constexpr std::string_view kBusy =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
     "Content-Type: text/plain\r\nContent-Length: 43\r\n\r\n"
@@ -23,6 +26,12 @@ constexpr std::string_view kTooLarge =
 /// Sends what fits at once.
 void SendNow(int fd, std::string_view text) {
   (void)!send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// Whether accept failed for what may come back, and the connection still waits: at once it would
+/// fail again.
+bool LacksMeans(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
 /// Closes after what was sent, and not by a reset, which would take the answer back.
@@ -41,7 +50,6 @@ class HttpServer::Parser : public httplib::Server {
   Parser(int listening, std::size_t body_bytes, Guard guard) : guard_(std::move(guard)) {
     svr_sock_ = listening;  // without one it takes itself for stopped
     set_payload_max_length(body_bytes);
-    set_tcp_nodelay(true);
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return Route(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
     });
@@ -109,8 +117,12 @@ void HttpServer::PollOnce(int timeout_ms) {
   Collect();
   for (int i = 0; i < 16 && !stopping_; ++i) {
     const int fd = listener_.Accept();
-    if (fd < 0) return;
-    Begin(fd);
+    if (fd >= 0) {
+      Begin(fd);
+      continue;
+    }
+    if (LacksMeans(errno)) (void)poll(&places[1], 1, std::min(timeout_ms, kPauseMs));
+    return;
   }
 }
 

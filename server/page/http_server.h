@@ -43,7 +43,8 @@ class HttpServer {
   void Get(const std::string& path, Answer answer);
   void Post(const std::string& path, Answer answer);
 
-  /// Accepts what has come, at most 16 connections; waits up to `timeout_ms` for one. One thread.
+  /// Accepts what has come, at most 16 connections; waits up to `timeout_ms` for one. Where the
+  /// system has no descriptor or memory for one, it returns after 100 ms, or when woken. One thread.
   void PollOnce(int timeout_ms);
   void Wake() { wake_.Set(); }  ///< any thread
   /// Ends all connections and waits for their threads; no PollOnce runs, or comes later.

@@ -19,7 +19,8 @@ class Listener {
 
   int fd() const { return fd_; }                           ///< never blocks
   const PageAddress& address() const { return address_; }  ///< with the port that it got
-  /// Accepts one connection: its descriptor, which never blocks, or -1 when none waits.
+  /// Accepts one connection: its descriptor, which never blocks and sends at once, or -1 and errno,
+  /// EAGAIN when none waits.
   int Accept() const;
 
  private:

@@ -1,7 +1,8 @@
 // Page: the live page of a run: the files that browsers show, what they show in them, and what
 // monitors ask for.
 //
-//   GET  / /page.css /page.js /chart.js /icon.svg   the page
+//   GET  / /icon.svg /page.css /page.js /charts.js /tables.js /streams.js /words.js /chart.js
+//                         the page (PageAssets)
 //        /api/events      what it shows, as it changes (EventStream)
 //        /api/status      what `murmurate status --json` answers, at most a second old
 //        /api/metrics     the same numbers by their metrics' names (MetricsJson)

@@ -85,8 +85,8 @@ const std::vector<std::string_view>& ProgressFile::ShownColumns() {
   return kColumns;
 }
 
-/// Begins anew with a file of this header. False: it is no progress.csv.
-bool ProgressFile::Open(const std::string& header) {
+/// Begins anew with a file of this header. Without a column of steps it has no curves.
+void ProgressFile::Open(const std::string& header) {
   header_ = header;
   offset_ = header.size() + 1;
   steps_place_ = -1;
@@ -98,7 +98,6 @@ bool ProgressFile::Open(const std::string& header) {
     const bool shown = std::ranges::find(ShownColumns(), name) != ShownColumns().end();
     shown_.emplace_back(shown ? name : "");
   });
-  return steps_place_ >= 0;
 }
 
 void ProgressFile::TakeRow(std::string_view row) {
@@ -123,9 +122,11 @@ bool ProgressFile::Refresh() {
   if (now.st_ino != inode_ || size < offset_ || header_.empty()) {
     const std::string start = file.Read(0, kMostHeader);
     const std::size_t end = start.find('\n');
-    if (end == start.npos || !Open(start.substr(0, end))) return false;
+    if (end == start.npos) return false;
+    Open(start.substr(0, end));
     inode_ = now.st_ino;
   }
+  if (steps_place_ < 0) return revision_ != before;
   bool cut = false;
   if (size - offset_ > kMostBytes) {
     offset_ = size - kMostBytes;

@@ -27,14 +27,14 @@ class ProgressFile {
   static const std::vector<std::string_view>& ShownColumns();
 
  private:
-  bool Open(const std::string& header);
+  void Open(const std::string& header);
   void TakeRow(std::string_view row);
 
   const std::string path_;
   std::string header_;
   std::uint64_t inode_ = 0;
-  std::uint64_t offset_ = 0;  ///< up to here whole rows are read
-  int steps_place_ = -1;
+  std::uint64_t offset_ = 0;        ///< up to here whole rows are read
+  int steps_place_ = -1;            ///< in a row; -1: the file has no such column
   std::vector<std::string> shown_;  ///< by place in a row; "": the column is not kept
   std::map<std::string, Curve> curves_;
   std::uint64_t revision_ = 0;

@@ -61,11 +61,13 @@ std::string CurvesJson(const std::map<std::string, Curve>& curves) {
   return text + '}';
 }
 
-double AgeSeconds(const fs::path& path) {
+/// In seconds since 1970.
+std::int64_t WrittenSeconds(const fs::path& path) {
   std::error_code error;
   const auto time = fs::last_write_time(path, error);
   if (error) return 0;
-  return std::chrono::duration<double>(fs::file_time_type::clock::now() - time).count();
+  const auto since = fs::file_time_type::clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
 std::uint64_t BytesIn(const fs::path& folder) {
@@ -151,7 +153,7 @@ std::string RunFiles::Checkpoints() const {
                     {"name", name},
                     {"best", name == best},
                     {"latest", name == latest},
-                    {"age_s", AgeSeconds(folder / name)},
+                    {"written_s", WrittenSeconds(folder / name)},
                     {"bytes", BytesIn(folder / name)}});
   }
   return Dump(list);

@@ -14,7 +14,8 @@
 
 namespace murmurate {
 
-/// Any thread; files are looked at again no sooner than kLookNs after the last time, whoever asks.
+/// Any thread. Curves reads files again no sooner than kLookNs after the last time; the others read
+/// theirs at each call.
 class RunFiles {
  public:
   static constexpr std::int64_t kLookNs = 2'000'000'000;
@@ -33,8 +34,8 @@ class RunFiles {
   std::string Curves(Seen* seen, std::int64_t now_ns);
   /// {"lines": ["2026-...", ...]}: the last ones of log.txt.
   std::string Log() const;
-  /// [{"step": 1000, "best": false, "latest": true, "age_s": 3.5, "bytes": 4711}, ...] of the first
-  /// model, the newest first.
+  /// [{"step": 1000, "best": false, "latest": true, "written_s": 1769860800, "bytes": 4711}, ...]
+  /// of the first model, the newest first; written_s: the time of writing, in seconds since 1970.
   std::string Checkpoints() const;
   /// The text of the resolved config.toml.
   std::string Config() const;

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <memory>
@@ -134,6 +136,38 @@ TEST(HttpServer, AnswersConnectionsBeyondItsCapWith503) {
   EXPECT_THAT(server.Ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), HasSubstr(" 503 "));
   held.clear();
   EXPECT_TRUE(server.AnswersWithin(5));
+}
+
+/// Leaves this process no further descriptor while it lives.
+class NoDescriptorLeft {
+ public:
+  NoDescriptorLeft() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = dup(0);
+    close(next);
+    const rlimit none{static_cast<rlim_t>(next), before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptorLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(HttpServer, PausesWhileNoDescriptorIsLeft) {
+  HttpServer server(*Listener::Open({"127.0.0.1", 0}), HttpServer::Limits{},
+                    [](const httplib::Request&, httplib::Response&) { return true; });
+  const RawConnection waits(server.address().port);
+  waits.Send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  {
+    const NoDescriptorLeft none;
+    const std::int64_t before = MonotonicNs();
+    for (int i = 0; i < 3; ++i) server.PollOnce(10'000);
+    EXPECT_GE(MonotonicNs() - before, 270'000'000);
+    EXPECT_LT(MonotonicNs() - before, 9 * kNanosecondsPerSecond);
+  }
+  server.PollOnce(10'000);
+  EXPECT_THAT(waits.ReceiveUntil("\r\n\r\n", 10), HasSubstr(" 404 "));
 }
 
 TEST(HttpServer, GoesOnAfterMalformedRequests) {

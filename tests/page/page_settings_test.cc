@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 
 #include "server/page/listener.h"
 #include "tests/page/raw_request.h"
@@ -39,6 +40,19 @@ TEST(Listener, TakesTheNextFreePort) {
   EXPECT_GT(second->address().port, first->address().port);
   EXPECT_LT(second->address().port, first->address().port + Listener::kPorts);
   EXPECT_TRUE(RawConnection(second->address().port).connected());
+}
+
+TEST(Listener, WhatItAcceptsSendsAtOnce) {
+  const auto listener = Listener::Open({"127.0.0.1", 0});
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  const RawConnection connection(listener->address().port);
+  const int fd = listener->Accept();
+  ASSERT_GE(fd, 0);
+  int on = 0;
+  socklen_t size = sizeof on;
+  EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+  EXPECT_NE(on, 0);
+  close(fd);
 }
 
 TEST(Listener, SaysWhyThereIsNone) {

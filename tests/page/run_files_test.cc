@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -107,6 +108,7 @@ TEST_F(RunFilesTest, StrangeFilesAreNoCurves) {
   RunFiles::Seen seen;
   for (const Json& run : Json::parse(files.Curves(&seen, kLater)))
     EXPECT_TRUE(run["curves"].empty()) << run;
+  EXPECT_EQ(files.Curves(&seen, 2 * kLater), "[]") << "a file without steps has not changed";
 }
 
 TEST_F(RunFilesTest, TheEndOfTheLog) {
@@ -139,6 +141,7 @@ TEST_F(RunFilesTest, CheckpointsTheNewestFirst) {
   EXPECT_EQ(list[0]["latest"], true);
   EXPECT_EQ(list[0]["bytes"], 100);
   EXPECT_EQ(list[1]["latest"], false);
+  EXPECT_NEAR(list[0]["written_s"].get<double>(), static_cast<double>(std::time(nullptr)), 60);
   EXPECT_EQ(list[1]["best"].get<bool>() || list[2]["best"].get<bool>(), true);
 }
 

@@ -13,6 +13,7 @@ namespace murmurate {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -73,6 +74,8 @@ TEST(Unit, StartsWhatTheProgramAcceptsAndReloadsIt) {
   const Ran ran = RunMurmurate(place.path(), {"check", SourceFile("packaging/serve.toml")});
   EXPECT_EQ(ran.code, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("/var/lib/murmurate/runs"));
+  EXPECT_THAT(ran.output, ContainsRegex("page.listen +\"?off"))
+      << "the page is the administrator's choice";
 }
 
 /// The instructions of a Dockerfile, continued lines joined.
@@ -110,6 +113,7 @@ TEST(Container, IsDebianRunsAsNoRootAndAsksTheProgramHowItIs) {
   EXPECT_EQ(find("FROM"), "FROM debian:12-slim");
   EXPECT_TRUE(std::regex_match(find("USER"), std::regex("USER [1-9][0-9]*:[1-9][0-9]*")));
   EXPECT_THAT(find("EXPOSE"), HasSubstr("7420"));
+  EXPECT_THAT(find("ENV"), HasSubstr("MURMURATE_PAGE__LISTEN=off"));
   const Workplace place;
   for (const char* word : {"HEALTHCHECK", "CMD"}) {
     std::vector<std::string> command = WordsIn(find(word));

@@ -88,14 +88,19 @@ function addSmall(id, title) {
 
 const speed = [];
 
+export function forgetSpeed() {
+  speed.length = 0;
+}
+
 export function drawSpeed(seconds, rate) {
   if (rate == null) return;
   speed.push({ x: seconds, y: rate });
   if (speed.length > kHistory) speed.shift();
   const one = chart("speed", "seconds of the run", "", false);
   one.options.scales.y.beginAtZero = true;
-  one.options.scales.x.min = speed[0].x;
-  one.options.scales.x.max = Math.max(speed[0].x + 30, speed[speed.length - 1].x);
+  const first = Math.floor(speed[0].x);
+  one.options.scales.x.min = first;
+  one.options.scales.x.max = Math.max(first + 30, Math.ceil(speed[speed.length - 1].x));
   replaceLines(one, [{ label: "steps/s", data: [...speed], borderColor: color("--c0"), borderWidth: 2 }]);
 }
 

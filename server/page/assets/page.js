@@ -1,6 +1,6 @@
 // The live page: follows /api/events and hands what comes to tables and charts.
-import { drawCurves, drawLosses, drawSpeed, drawStaleness, forgetCharts } from "/charts.js";
-import { showStreams } from "/streams.js";
+import { drawCurves, drawLosses, drawSpeed, drawStaleness, forgetCharts, forgetSpeed } from "/charts.js";
+import { forgetStreams, showStreams } from "/streams.js";
 import { at, element, showActors, showCheckpoints, showSettings, showShards, showTiles, showWaits } from "/tables.js";
 import { duration } from "/words.js";
 
@@ -9,7 +9,7 @@ const kColumns = [["rollout/ep_rew_mean", "mean return of training"], ["eval/mea
   ["train/accuracy", "accuracy"], ["train/policy_lag_avg", "staleness"], ["time/fps", "steps a second, overall"]];
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 const runs = {};
-let config = "", status = null, before = null, column = "", chosen = false;
+let config = "", status = null, before = null, checkpoints = [], column = "", chosen = false;
 
 function setState(text, className) {
   at("state").textContent = text;
@@ -33,6 +33,10 @@ function onStatus(event) {
   before = status;
   status = JSON.parse(event.data);
   const rates = ratesBetween(before, status);
+  if (before && before.pid !== status.pid) {  // times begin anew
+    forgetSpeed();
+    forgetStreams();
+  }
   document.title = status.run + " – murmurate";
   at("run").textContent = status.run;
   at("where").textContent = `up ${duration(status.uptime_s)}, process ${status.pid}, ${status.directory}; listening on ` +
@@ -43,6 +47,7 @@ function onStatus(event) {
   showActors(status, rates);
   showSettings(status, config);
   showStreams(status);
+  showCheckpoints(checkpoints);
   drawSpeed(status.uptime_s, rates.total);
   drawStaleness(status.actors);
 }
@@ -107,7 +112,10 @@ function follow() {
   on("status", onStatus);
   on("curves", onCurves);
   on("log", onLog);
-  on("checkpoints", (event) => showCheckpoints(JSON.parse(event.data)));
+  on("checkpoints", (event) => {
+    checkpoints = JSON.parse(event.data);
+    showCheckpoints(checkpoints);
+  });
   on("metrics", (event) => showShards(JSON.parse(event.data).metrics, status));
   events.onerror = () => {
     setState("no answer", "bad");

@@ -6,6 +6,10 @@ import { count, number, percent } from "/words.js";
 const kHistory = 600;
 const histories = {};
 
+export function forgetStreams() {
+  for (const id of Object.keys(histories)) delete histories[id];
+}
+
 function push(list, x, y) {
   if (y == null) return;
   list.push([x, y]);
@@ -44,11 +48,10 @@ function showStream(stream, seconds) {
     box.id = id;
     box.append(element("h3", stream.name), element("p", "", "faint"));
     at("streams").append(box);
-    histories[id] = { error: [], naive: [] };
   }
   const box = at(id);
   box.querySelector("p").textContent = sentence(stream);
-  const history = histories[id];
+  const history = histories[id] ??= { error: [], naive: [] };
   push(history.error, seconds, stream.error);
   push(history.naive, seconds, stream.baseline_error);
   if (history.error.length > 1) {

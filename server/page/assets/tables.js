@@ -106,9 +106,10 @@ export function showActors(status, rates) {
 }
 
 export function showCheckpoints(list) {
+  const now = Date.now() / 1000;
   const rows = list.map((one) => ({
     cells: [count(one.step) + (one.best ? " (best)" : one.name.startsWith("best") ? " (was best)" : one.latest ? " (latest)" : ""),
-      duration(one.age_s) + " ago", bytes(one.bytes)],
+      duration(Math.max(0, now - one.written_s)) + " ago", bytes(one.bytes)],
   }));
   at("checkpoints").replaceChildren(
     rows.length > 0 ? table(["step", "written", "size"], rows) : element("p", "There is none yet.", "faint"));
