@@ -8,11 +8,6 @@
 
 namespace murmurate {
 
-/// [metrics], beside MetricsSettings.
-struct ParameterFileSettings {
-  bool parameters = false;
-};
-
 Result<std::unique_ptr<MetricSink>> OpenParameterFile(const SinkTarget& target);
 
 }  // namespace murmurate
