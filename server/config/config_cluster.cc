@@ -54,7 +54,7 @@ Status Config::JoinCluster(int worker) {
   if (!one_of_a_run) return CheckParameters(*this);
   run_.ShareAmong(workers);
   run_.seed += kSeedStride * static_cast<std::uint64_t>(worker);
-  if (!entries_.values["run.name"].origin.starts_with("--"))
+  if (!IsOverride(entries_.values["run.name"].origin))
     run_.name += "-learner-" + std::to_string(worker);
   set("run.name", run_.name);
   set("run.seed", static_cast<std::int64_t>(run_.seed));

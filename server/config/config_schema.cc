@@ -10,7 +10,6 @@
 #include "server/learn/setting_keys.h"
 #include "server/operate/log_settings.h"
 #include "server/operate/operate_settings.h"
-#include "server/operate/parameter_file_keys.h"
 #include "server/page/page_settings.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/schema/settings_keys.h"
@@ -32,8 +31,8 @@ const ConfigSchema& Schema() {
   static const ConfigSchema kSchema{
       RulesOf(RunKeys(), EnvironmentKeys(), ServerKeys(), ModelKeys(), AlgorithmKeys(),
               AssemblyKeys(), OptimizerKeys(), ReplayKeys(), ParametersKeys(), ClusterKeys(),
-              CheckpointKeys(), EvaluationKeys(), MetricsKeys(), ParameterFileKeys(), PageKeys(),
-              DataKeys(), RecordKeys(), LogKeys()),
+              CheckpointKeys(), EvaluationKeys(), MetricsKeys(), PageKeys(), DataKeys(),
+              RecordKeys(), LogKeys()),
       RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule(), HookRules()};
   return kSchema;
 }

@@ -120,6 +120,10 @@ Result<std::shared_ptr<const SafetensorsFile>> Converted(
 Result<InitialFiles> ReadInitialFiles(const std::vector<InitialFile>& named) {
   InitialFiles files;
   for (const InitialFile& from : named) {
+    if (from.path.empty() && from.map_path.empty())
+      return InvalidArgument(from.layout_origin +
+                             ": it says how the tensors of a file lie, and initialize_from names "
+                             "none; name one, or take this setting out");
     if (from.path.empty())
       return RefuseMap(from, StatusCode::kInvalidArgument,
                        "it names the tensors of a file, and initialize_from names none; name one, "

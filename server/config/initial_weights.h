@@ -27,6 +27,10 @@ struct InitialFile {
   TensorLayout layout = TensorLayout::kAuto;
   std::string map_path;    ///< of the file with the names; "": tensors have ours
   std::string map_origin;  ///< "c.toml:5: model.initialize_map"
+  std::string layout_origin = {};
+
+  /// Whether any of the settings is set.
+  bool named() const { return !path.empty() || !map_path.empty() || layout != TensorLayout::kAuto; }
 };
 
 /// InitialFiles are the files that were read, by path.

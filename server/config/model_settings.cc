@@ -71,7 +71,7 @@ InitialFile InitialFileFor(const Config& config, const std::string& model) {
   const ModelSection section = config.Read(ModelKeys(), model);
   const auto origin = [&](const char* key) { return view[key].origin + ": " + view.PathOf(key); };
   return {section.initialize_from, origin("initialize_from"), section.initialize_layout,
-          section.initialize_map, origin("initialize_map")};
+          section.initialize_map,  origin("initialize_map"),  origin("initialize_layout")};
 }
 
 /// "game.toml:3: model.layers: " of the key without which the model could be made; when there is
@@ -272,7 +272,7 @@ ShardSettings ShardSettingsFor(const Config& config, const std::string& model) {
 std::vector<InitialFile> InitialFilesOf(const Config& config) {
   std::vector<InitialFile> files;
   for (const std::string& model : config.models())
-    if (InitialFile file = InitialFileFor(config, model); !(file.path + file.map_path).empty())
+    if (InitialFile file = InitialFileFor(config, model); file.named())
       files.push_back(std::move(file));
   return files;
 }

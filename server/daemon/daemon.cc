@@ -17,7 +17,6 @@
 #include "server/daemon/version.h"
 #include "server/operate/log_settings.h"
 #include "server/operate/operate_settings.h"
-#include "server/operate/parameter_file_keys.h"
 #include "server/schema/settings_keys.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
@@ -156,7 +155,6 @@ Status Daemon::State::OpenOperate(const std::string& folder) {
   TellOfHooks(&parts, &op);
   op.log = parts.log;
   op.sinks = MetricSinks(parts.config.Read(MetricsKeys()));
-  if (parts.config.Read(ParameterFileKeys()).parameters) op.sinks.push_back(OpenParameterFile);
   op.description = DescribeRun(parts.config);
   auto made_operate = Operate::Open(parts.context, std::move(op));
   if (!made_operate.ok()) return made_operate.status();

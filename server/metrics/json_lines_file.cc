@@ -1,22 +1,24 @@
 #include "server/metrics/json_lines_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "server/metrics/model_metrics.h"
 #include "server/metrics/row_values.h"
 #include "server/metrics/wall_clock.h"
 #include "shared/core/check.h"
-#include "shared/model/safetensors.h"
 
 namespace murmurate {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+namespace fs = std::filesystem;
 
 Json ToJson(const MetricValue& value) {
   const auto* count = std::get_if<std::uint64_t>(&value.variant());
@@ -36,37 +38,59 @@ class JsonLinesFile : public MetricSink {
   }
 
  private:
+  /// After a failure (a full disk) the file ends with its last whole row.
   Status Append(const std::string& row) const {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path_.c_str(), "ae"),
-                                                               std::fclose);
-    if (file && std::fputs(row.c_str(), file.get()) >= 0 && std::fflush(file.get()) == 0) return {};
-    return ResourceError(path_ + ": cannot be written (" + std::strerror(errno) +
-                         "); free some disk space");
+    const int fd = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const off_t before = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    const ssize_t written = before < 0 ? -1 : write(fd, row.data(), row.size());
+    const bool whole = written == static_cast<ssize_t>(row.size());
+    const int error = written >= 0 ? ENOSPC : errno;  // what a part of a file's write means
+    const bool half_left = written > 0 && !whole && ftruncate(fd, before) != 0;
+    if (fd >= 0) close(fd);
+    if (whole) return {};
+    return ResourceError(path_ + ": cannot be written (" + std::strerror(error) +
+                         "); free some disk space" +
+                         (half_left ? ", and take out the half row at its end" : ""));
   }
 
   const std::string path_;
 };
 
-/// The whole rows of at most `steps` steps.
-std::string RowsUpTo(std::uint64_t steps, const std::string& text) {
-  std::string kept, row;
-  std::istringstream rows(text);
-  while (std::getline(rows, row)) {
+bool IsUpTo(const Reading& resumed, const Metric& metric, const Json& row,
+            const std::string& name) {
+  const auto count = row.find(name);
+  return count == row.end() ||
+         (count->is_number() && count->get<std::uint64_t>() <= resumed.Count(metric));
+}
+
+/// How many bytes the rows take before the first that is not whole or is of more steps.
+std::uint64_t LengthUpTo(const Reading& resumed, std::istream* rows) {
+  std::uint64_t length = 0;
+  for (std::string row; std::getline(*rows, row) && !rows->eof(); length += row.size() + 1) {
     const Json json = Json::parse(row, nullptr, false);
-    if (json.is_object() && json.contains("steps") && json["steps"].is_number_unsigned() &&
-        json["steps"].get<std::uint64_t>() <= steps)
-      kept += row + '\n';
+    if (!json.is_object() || !json.contains("steps") ||
+        !IsUpTo(resumed, kEnvironmentSteps, json, "steps") ||
+        !IsUpTo(resumed, kTrainedSteps, json, std::string(kTrainedSteps.name)))
+      break;
   }
-  return kept;
+  return length;
 }
 
 /// Cuts off what was written behind the steps of `resumed`; all, where nothing is resumed.
 Status CutRows(const std::string& path, const Reading* resumed) {
-  const auto text = ReadFile(path, kMaxBytes);
-  if (!text.ok()) return {};  // there is none yet
-  const std::string kept = resumed ? RowsUpTo(resumed->Count(kEnvironmentSteps), *text) : "";
-  if (kept == *text) return {};
-  return WriteFileAtomically(path, std::as_bytes(std::span(kept.data(), kept.size())));
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(path, error);
+  if (error == std::errc::no_such_file_or_directory) return {};
+  std::uint64_t length = 0;
+  if (!error && resumed != nullptr) {
+    std::ifstream rows(path, std::ios::binary);
+    if (rows) length = LengthUpTo(*resumed, &rows);
+    if (rows.bad() || !rows.is_open()) error = std::make_error_code(std::errc::io_error);
+  }
+  if (!error && length < size) fs::resize_file(path, length, error);
+  if (!error) return {};
+  return ResourceError(path + ": its rows cannot be read and cut off (" + error.message() +
+                       "); check its permissions, or move it away");
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 //
 // `time` is in seconds since 1970 began, `steps` are environment steps; then each number of the row
 // under its name, also those that a game reports. What has no value is not there. A resumed run
-// cuts off the rows that a lost life wrote behind the steps it goes on from.
+// cuts the file off before the first row that is not whole, or that a lost life wrote behind the
+// environment steps or the trained steps it goes on from.
 #pragma once
 
 #include "server/metrics/metric_sink.h"

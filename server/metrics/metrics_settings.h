@@ -6,6 +6,7 @@ namespace murmurate {
 struct MetricsSettings {
   bool tensorboard = true;
   bool json_lines = false;
+  bool parameters = false;
 };
 
 }  // namespace murmurate

@@ -19,6 +19,15 @@ class ParameterFile : public MetricSink {
   ParameterFile(EventFile file, const std::string& folder)
       : file_(std::move(file)), histograms_(folder) {}
 
+  /// Marks the beginning of a life that goes on from `steps`, and writes the checkpoint of then.
+  Status GoOn(std::uint64_t steps) {
+    EventMessage start(UnixSeconds(), steps);
+    start.SetSessionStart();
+    MURMURATE_RETURN_IF_ERROR(file_.Append(start.Finish()));
+    steps_ = steps;
+    return WriteNew();
+  }
+
   /// Writes the last checkpoint, which comes after the last row.
   ~ParameterFile() override { (void)WriteNew(); }
 
@@ -49,15 +58,18 @@ Result<std::unique_ptr<MetricSink>> OpenParameterFile(const SinkTarget& target) 
   if (error)
     return ResourceError(folder + ": cannot be made (" + error.message() +
                          "); check the folder's permissions");
-  std::optional<std::uint64_t> steps;
-  if (target.resumed != nullptr) steps = target.resumed->Count(kEnvironmentSteps);
-  MURMURATE_RETURN_IF_ERROR(CutEventsAfter(folder, steps).status());
+  // What was written at the steps that the run goes on from is written again.
+  const std::uint64_t steps = target.resumed ? target.resumed->Count(kEnvironmentSteps) : 0;
+  const std::optional<std::uint64_t> kept = steps > 0 ? std::optional(steps - 1) : std::nullopt;
+  MURMURATE_RETURN_IF_ERROR(CutEventsAfter(folder, kept).status());
   auto file = EventFile::Create(folder);
   if (!file.ok()) return file.status();
   EventMessage version(UnixSeconds(), 0);
   version.SetFileVersion();
   MURMURATE_RETURN_IF_ERROR(file->Append(version.Finish()));
-  return std::unique_ptr<MetricSink>(new ParameterFile(std::move(*file), target.folder));
+  auto sink = std::make_unique<ParameterFile>(std::move(*file), target.folder);
+  if (target.resumed != nullptr) MURMURATE_RETURN_IF_ERROR(sink->GoOn(steps));
+  return std::unique_ptr<MetricSink>(std::move(sink));
 }
 
 }  // namespace murmurate

@@ -8,7 +8,9 @@
 //
 // A row takes about 30 bytes a number and 16 bytes a bucket of a histogram; of metrics with labels
 // the first kMostHistograms are written. A resumed run cuts off what a lost life wrote behind the
-// steps it goes on from, and marks its beginning, so that a TensorBoard that runs drops it too.
+// environment steps it goes on from, and marks its beginning, so that a TensorBoard that runs drops
+// it too. An event has no other step count: rows of as many environment steps and of more trained
+// steps stay.
 #pragma once
 
 #include "server/metrics/metric_sink.h"

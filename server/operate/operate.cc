@@ -62,16 +62,17 @@ std::shared_ptr<const RunSnapshot> SnapshotOf(
     StatusReport report, const std::vector<std::unique_ptr<ModelRecord>>& models) {
   auto snapshot = std::make_shared<RunSnapshot>();
   snapshot->at_ns = MonotonicNs();
+  snapshot->readings = StatusReadings(report);
   std::vector<ActorReport>& actors = report.actors.actors;
   snapshot->live_actors = static_cast<int>(std::ranges::count_if(actors, &ActorReport::live));
   if (actors.size() > RunSnapshot::kMostActors) {
     report.left_out_actors = actors.size() - RunSnapshot::kMostActors;
+    std::ranges::stable_partition(actors, &ActorReport::live);
     actors.resize(RunSnapshot::kMostActors);
   }
   snapshot->status = report.ToJson(-1);
   for (std::size_t i = 0; i < report.models.size(); ++i)
     snapshot->batches.emplace_back(models[i]->name(), models[i]->progress().last_ns());
-  snapshot->readings = StatusReadings(report);
   return snapshot;
 }
 

@@ -40,7 +40,9 @@ const Keys<MetricsSettings>& MetricsKeys() {
   static const Keys<S> kKeys(
       "metrics",
       {{"tensorboard", &S::tensorboard, "event files in the run's folder, for TensorBoard"},
-       {"json_lines", &S::json_lines, "metrics.jsonl there: a row's numbers as a JSON object"}});
+       {"json_lines", &S::json_lines, "metrics.jsonl there: a row's numbers as a JSON object"},
+       {"parameters", &S::parameters,
+        "histograms of each tensor of a checkpoint, for TensorBoard, in parameters/"}});
   return kKeys;
 }
 

@@ -21,9 +21,10 @@ namespace murmurate {
 
 /// RunSnapshot is what a run was at one moment. It is not changed after it was published.
 struct RunSnapshot {
-  std::int64_t at_ns = 0;              ///< monotonic
-  std::string status;                  ///< StatusReport::ToJson of at most kMostActors, in one line
-  std::vector<Reading> readings = {};  ///< StatusReadings of the same
+  std::int64_t at_ns = 0;  ///< monotonic
+  /// StatusReport::ToJson of at most kMostActors, live ones first then, in one line.
+  std::string status;
+  std::vector<Reading> readings = {};  ///< StatusReadings of all
   int live_actors = 0;
   /// The model's name and when its newest batch was learned from, monotonic; 0: there was none.
   std::vector<std::pair<std::string, std::int64_t>> batches = {};

@@ -15,7 +15,8 @@ namespace murmurate {
 
 class KeptSteps {
  public:
-  /// `block`: BytesFor the same, zeros. `places`: rows are named by them (KeptRows). The settings have passed CheckReplaySettings.
+  /// `block`: BytesFor the same, zeros. `places`: rows are named by them (KeptRows). The settings
+  /// have passed CheckReplaySettings.
   KeptSteps(const ReplaySettings& settings, const TrajectoryLayout& layout, std::uint64_t seed,
             BlockCursor block, bool places = false);
   KeptSteps(const KeptSteps&) = delete;

@@ -291,6 +291,17 @@ std::string NameOf(const ConfigOverride& change) {
   return change.origin + ' ' + (set ? change.path + '=' : "") + change.value;
 }
 
+/// Where the last dot outside quotes is: of settings."wind.x" the first.
+std::size_t DotBeforeKey(const std::string& path) {
+  std::size_t dot = std::string::npos;
+  bool quoted = false;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '"') quoted = !quoted;
+    if (path[i] == '.' && !quoted) dot = i;
+  }
+  return dot;
+}
+
 }  // namespace
 
 std::string PathOf(const std::string& section, const std::string& key, const std::string& model) {
@@ -308,7 +319,7 @@ Status ReadText(const ConfigSource& source, const ConfigSchema& schema, ConfigEn
 Status ReadOverride(const ConfigOverride& change, const ConfigSchema& schema,
                     ConfigEntries* entries) {
   const std::string named = NameOf(change);
-  const std::size_t dot = change.path.rfind('.');
+  const std::size_t dot = DotBeforeKey(change.path);
   if (dot == std::string::npos || dot == 0 || dot + 1 == change.path.size())
     return InvalidArgument(named + ": got the key \"" + change.path +
                            "\", expected section.key=value; write for example --set " +

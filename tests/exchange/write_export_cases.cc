@@ -1,7 +1,8 @@
-// write_export_cases FOLDER: for each of ExportCases a file NAME.onnx, NAME.safetensors, for those that
-// ML-Agents can play NAME.unity.onnx, and NAME.reference.safetensors with what the client computes of random inputs: tensors
-// "in.INPUT" and "out.OUTPUT", both [steps][batch][...], of numbers as float32. A recurrent model is
-// played for 50 steps, others for one. python/tests/test_export.py compares.
+// write_export_cases FOLDER: for each of ExportCases a file NAME.onnx, NAME.safetensors, for those
+// that ML-Agents can play NAME.unity.onnx, and NAME.reference.safetensors with what the client
+// computes of random inputs: tensors "in.INPUT" and "out.OUTPUT", both [steps][batch][...], of
+// numbers as float32. A recurrent model is played for 50 steps, others for one.
+// python/tests/test_export.py compares.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,7 +1,9 @@
 #include "server/metrics/json_lines_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -65,6 +67,50 @@ TEST(JsonLinesFile, AResumedRunCutsOffLaterRowsAndHalfARow) {
   EXPECT_EQ(RowsIn(folder.path())[0]["steps"], 100);
   ASSERT_TRUE(OpenJsonLinesFile({folder.path()}).ok());
   EXPECT_EQ(RowsIn(folder.path()).size(), 0u);
+}
+
+TEST(JsonLinesFile, AResumedRunCutsOffRowsOfMoreTrainedSteps) {
+  TemporaryFolder folder;
+  const auto at = [](std::uint64_t steps, std::uint64_t trained) {
+    Reading reading = ReadingAt(steps);
+    reading.Set(kTrainedSteps, trained);
+    return reading;
+  };
+  {
+    const auto sink = std::move(*OpenJsonLinesFile({folder.path()}));
+    for (const std::uint64_t trained : {50, 60, 70})
+      ASSERT_TRUE(sink->Write(at(100, trained)).ok());
+  }
+  const Reading resumed = at(100, 60);
+  ASSERT_TRUE(OpenJsonLinesFile({.folder = folder.path(), .resumed = &resumed}).ok());
+  EXPECT_EQ(RowsIn(folder.path()).size(), 2u);
+}
+
+TEST(JsonLinesFile, WhatIsThereAndCannotBeReadIsAnError) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() + "/metrics.jsonl");
+  const Reading resumed = ReadingAt(100);
+  EXPECT_FALSE(OpenJsonLinesFile({.folder = folder.path(), .resumed = &resumed}).ok());
+  EXPECT_FALSE(OpenJsonLinesFile({folder.path()}).ok());
+}
+
+TEST(JsonLinesFile, EndsWithItsLastWholeRowWhenTheDiskIsFull) {
+  TemporaryFolder folder;
+  const auto sink = std::move(*OpenJsonLinesFile({folder.path()}));
+  ASSERT_TRUE(sink->Write(ReadingAt(100)).ok());
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit unlimited = limit;
+  limit.rlim_cur = std::filesystem::file_size(folder.path() + "/metrics.jsonl") + 10;
+  std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const Status failed = sink->Write(ReadingAt(200));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  EXPECT_FALSE(failed.ok());
+  ASSERT_TRUE(sink->Write(ReadingAt(300)).ok());
+  const std::vector<Json> rows = RowsIn(folder.path());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1]["steps"], 300);
 }
 
 }  // namespace

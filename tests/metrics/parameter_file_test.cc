@@ -90,6 +90,25 @@ TEST(ParameterFile, EndsWithTheCheckpointThatCameAfterTheLastRow) {
   EXPECT_EQ(StepIn(events[1]), 10u);
 }
 
+TEST(ParameterFile, AResumedRunMarksItsBeginningAndHasTheCheckpointOnceAtItsSteps) {
+  TemporaryFolder folder;
+  {
+    const auto sink = std::move(*OpenParameterFile({folder.path()}));
+    ASSERT_TRUE(sink->Write(ReadingAt(10)).ok());
+    Model(folder.path()).Save("step-1");
+  }
+  const Reading resumed = ReadingAt(10);
+  const auto sink = std::move(*OpenParameterFile({.folder = folder.path(), .resumed = &resumed}));
+  ASSERT_TRUE(sink->Write(ReadingAt(20)).ok());
+  std::vector<std::uint64_t> steps, marks;
+  for (const std::string& event : EventsIn(folder.path())) {
+    if (!ValuesIn(event).empty()) steps.push_back(StepIn(event));
+    if (FieldsOf(event).contains(7)) marks.push_back(StepIn(event));
+  }
+  EXPECT_EQ(steps, std::vector<std::uint64_t>{10});
+  EXPECT_EQ(marks, std::vector<std::uint64_t>{10});
+}
+
 TEST(ParameterFile, ADamagedCheckpointIsLeftOut) {
   TemporaryFolder folder;
   const auto sink = std::move(*OpenParameterFile({folder.path()}));

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "server/metrics/actor_metrics.h"
 #include "server/metrics/csv_file.h"
 #include "shared/core/clock.h"
 #include "shared/model/safetensors.h"
@@ -26,7 +29,8 @@ struct Fixture {
     options.log_interval_s = 3600;
     options.start_ns = MonotonicNs();
     options.admin_address = "ipc://" + folder.path() + "/admin";
-    options.actors = [] { return ActorsView{}; };
+    options.actors = [this] { return ActorsView{.actors = actors, .waiting = {}}; };
+    options.board = &board;
     options.on_end = [this](RunEnd end) { ends.push_back(end); };
     operate = std::move(*Operate::Open(context, std::move(options)));
   }
@@ -49,6 +53,8 @@ struct Fixture {
   RunDirectory directory =
       *RunDirectory::Open(folder.path(), "run", RunDirectory::WhenTaken::kRefuse);
   Display display{Display::Mode::kQuiet};
+  std::vector<ActorReport> actors;
+  SnapshotBoard board{[] {}};
   std::vector<RunEnd> ends;
   std::unique_ptr<Operate> operate;
 };
@@ -264,6 +270,24 @@ TEST(Operate, TheBestWeightsLieInTheirModelsFolder) {
   ASSERT_TRUE(best.ok()) << best.status();
   EXPECT_EQ(best->checkpoint.evaluated->mean_return, 7.0);
   EXPECT_FALSE(ReadBestCheckpoint(fixture.directory.path(), {}).ok());
+}
+
+TEST(Operate, ASnapshotOfManyActorsShowsTheLiveOnesAndCountsAll) {
+  Fixture fixture({});
+  for (std::size_t i = 0; i < 2 * RunSnapshot::kMostActors; ++i) {
+    fixture.actors.push_back({.name = "game", .sender = i, .steps = 10});
+    if (i < RunSnapshot::kMostActors) fixture.actors.back().health = ActorReport::Health::kGone;
+  }
+  EXPECT_EQ(fixture.board.Await(0, 0), nullptr);  // asks
+  fixture.operate->PollOnce(0);
+  const auto snapshot = fixture.board.Await(0, 0);
+  ASSERT_NE(snapshot, nullptr);
+  const auto json = nlohmann::json::parse(snapshot->status);
+  ASSERT_EQ(json["actors"].size(), RunSnapshot::kMostActors);
+  for (const auto& actor : json["actors"]) EXPECT_EQ(actor["health"], "live");
+  const auto game = std::ranges::find(snapshot->readings, "game", &Reading::name);
+  ASSERT_NE(game, snapshot->readings.end());
+  EXPECT_EQ(game->Count(kActorSteps), 20 * RunSnapshot::kMostActors);
 }
 
 TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {

@@ -36,6 +36,13 @@ TEST(ConfigCluster, AnotherLearnerOfARunHasItsShareAndThePublicAddresses) {
   EXPECT_EQ(config->Read(RunKeys()).steps, 250u);
 }
 
+TEST(ConfigCluster, ANameFromTheEnvironmentIsKept) {
+  auto config = Load(kFour, {{"run.name", "mine", "MURMURATE_RUN__NAME"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  ASSERT_TRUE(config->JoinCluster(2).ok());
+  EXPECT_EQ(config->run().name, "mine");
+}
+
 TEST(ConfigCluster, AddressesAndNamesOfOnesOwnAreKept) {
   auto config = Load(
       kFour, {{"parameters.shards", "[\"ipc:///tmp/a\", \"ipc:///tmp/b\"]"}, {"run.name", "mine"}});

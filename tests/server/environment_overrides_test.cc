@@ -94,6 +94,18 @@ TEST(EnvironmentOverrides, NamesOfTheUsersAreThoseOfTheFile) {
   EXPECT_EQ(ToToml(values.at("settings.wind").value), "2.0");
 }
 
+TEST(EnvironmentOverrides, NamesWithADotAreOneWord) {
+  const auto config = LoadWith(
+      "[model.\"big.npc\"]\nlayers = [4]\n[settings]\n\"wind.x\" = 1\n",
+      {{"MURMURATE_MODEL__BIG_NPC__ALGORITHM__EPOCHS", "7"}, {"MURMURATE_SETTINGS__WIND_X", "3"}},
+      {{"settings.\"wind.y\"", "4"}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  const auto& values = config->entries().values;
+  EXPECT_EQ(ToToml(values.at("model.big.npc.algorithm.epochs").value), "7");
+  EXPECT_EQ(ToToml(values.at("settings.wind.x").value), "3.0");
+  EXPECT_EQ(ToToml(values.at("settings.wind.y").value), "4.0");
+}
+
 TEST(EnvironmentOverrides, APasswordIsRefusedAndNotShown) {
   const std::string complaint = ComplaintOf("MURMURATE_STREAM__X__PASSWORD", "hunter2");
   EXPECT_THAT(complaint, HasSubstr("stream.x.password"));

@@ -197,6 +197,15 @@ TEST_F(InitialWeightsTest, AMapAloneIsRefused) {
                         ": it names the tensors of a file, and initialize_from names none"));
 }
 
+TEST_F(InitialWeightsTest, ALayoutAloneIsRefused) {
+  const auto config =
+      Config::Load({"c.toml", "c", "[model]\ninitialize_layout = \"pytorch\"\n"}, {});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(ReadInitialFiles(InitialFilesOf(*config)).status().message(),
+            "c.toml:2: model.initialize_layout: it says how the tensors of a file lie, and "
+            "initialize_from names none; name one, or take this setting out");
+}
+
 TEST_F(InitialWeightsTest, AModelsOwnSettingIsNamedAsItStands) {
   const auto config = Config::Load(
       {"c.toml", "c", "[model]\ninitialize_from = \"/a\"\n[model.npc]\ninitialize_from = \"/b\"\n"},
