@@ -61,6 +61,8 @@ class CommandHook : public Hook {
   void Interrupt() override { interrupted_ = true; }
   void OnDropped(std::uint64_t so_far) override { lost_ = so_far; }
 
+  void Close() override { process_.End(); }
+
   Status Start(std::int64_t now_ns) override {
     std::error_code error;
     std::filesystem::create_directories(tools_.folder + "/hooks", error);

@@ -80,6 +80,9 @@ class Hook {
   virtual std::string done() const { return ""; }
   /// How long the end of the run waits for it at most, unless its key end_s says it. Any thread.
   virtual double usual_end_s() const { return 5.0; }
+  /// The last call, when its thread ends: also of a hook that did not start, is done, or was given
+  /// no end. What it takes counts into the time of the end.
+  virtual void Close() {}
   /// A call that waits inside returns soon, now and from now on. Any thread.
   virtual void Interrupt() {}
   /// No model may begin a batch while this holds. Any thread.

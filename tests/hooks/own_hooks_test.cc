@@ -1,7 +1,10 @@
 // Commands and libraries of the user's own: what they are fed, and what becomes of a run whose hook
 // sleeps, crashes or does not read.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <stdlib.h>
 
 #include <nlohmann/json.hpp>
 
@@ -203,6 +206,36 @@ TEST(LibraryHook, OneThatFailsIsSaidAndDisabled) {
     EXPECT_THAT(own.log(), HasSubstr(std::string(MURMURATE_FAILING_HOOK) + said)) << argument;
     EXPECT_THAT(runner.Report()[kHookState].text(), HasSubstr("disabled: ")) << argument;
   }
+}
+
+TEST(LibraryHook, OneWithoutOpenIsClosedOnceOnItsOwnThread) {
+  void* const library = dlopen(MURMURATE_CLOSING_HOOK, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto* const times = static_cast<const int*>(dlsym(library, "closed_times"));
+  const auto* const thread = static_cast<const pthread_t*>(dlsym(library, "closed_on"));
+  setenv("MURMURATE_TEST_EVENTS", "1", 1);
+  {
+    OwnHook own;
+    own.Start("kind = \"library\"\npath = \"" MURMURATE_CLOSING_HOOK "\"\nend_s = 30\n");
+    own.Post(AfterBatch(10));
+    EXPECT_TRUE(own.Finish());
+    EXPECT_EQ(own.log(), "");
+    EXPECT_EQ(*times, 1) << "before its end is waited for no more";
+    EXPECT_FALSE(pthread_equal(*thread, pthread_self()));
+  }
+  EXPECT_EQ(*times, 1);
+  unsetenv("MURMURATE_TEST_EVENTS");
+  dlclose(library);
+}
+
+TEST(LibraryHook, OneThatIsToldOfNoEventIsRefused) {
+  OwnHook own;
+  HookRunner& runner =
+      own.Start("kind = \"library\"\npath = \"" MURMURATE_CLOSING_HOOK "\"\nend_s = 30\n");
+  EXPECT_TRUE(own.Finish());
+  EXPECT_THAT(own.log(), HasSubstr(": its table has no function for an event; set one, such as "
+                                   "after_batch"));
+  EXPECT_THAT(runner.Report()[kHookState].text(), HasSubstr("disabled: "));
 }
 
 TEST(LibraryHook, WhatIsNoneIsSaidWithTheReason) {
