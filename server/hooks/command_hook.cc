@@ -162,6 +162,6 @@ Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& too
 
 }  // namespace
 
-HookKind CommandHookKind() { return {"command", RulesOf<CommandKeys>, Make}; }
+HookKind CommandHookKind() { return {"command", RulesOf<CommandKeys>, Make, true}; }
 
 }  // namespace murmurate

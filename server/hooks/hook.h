@@ -52,10 +52,16 @@ struct HookActions {
 
 struct HookTools {
   std::string name = {};    ///< of the hook
+  std::string model = {};   ///< whose events it is given; "": the run's first, "*": all
   std::string folder = {};  ///< of the run
   int worker = 0;           ///< the number of this learner among those that share a model
   LogCallback log = {};
   HookActions actions = {};
+
+  /// Whether an event of kEnd is of a model whose events it is given.
+  bool OwnEnd(const HookEvent& end) const {
+    return model.empty() || model == "*" || model == end.model;
+  }
 };
 
 /// The runner calls everything on the hook's thread, but for what says so.

@@ -171,6 +171,6 @@ Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& too
 
 }  // namespace
 
-HookKind LibraryHookKind() { return {"library", RulesOf<LibraryKeys>, Make}; }
+HookKind LibraryHookKind() { return {"library", RulesOf<LibraryKeys>, Make, true}; }
 
 }  // namespace murmurate

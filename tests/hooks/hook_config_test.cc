@@ -89,6 +89,18 @@ TEST(HookConfig, WhatIsWrongIsOneSentenceWithWhatThereIs) {
               HasSubstr("because others step the parameters, too"));
 }
 
+TEST(HookConfig, AllModelsAreForKindsThatKeepThemApart) {
+  for (const auto& [kind, lines] : {std::pair{"logging", "every_s = 5\n"},
+                                    {"summary_saver", "every_s = 5\nmetrics = [\"train/loss\"]\n"},
+                                    {"command", "command = \"cat\"\n"},
+                                    {"library", "path = \"a.so\"\n"}})
+    EXPECT_EQ(Complaint("[[hook]]\nkind = \"" + std::string(kind) + "\"\nmodel = \"*\"\n" + lines),
+              "(it was accepted)");
+  EXPECT_EQ(Complaint("[[hook]]\nkind = \"nan_guard\"\nmodel = \"*\"\n"),
+            "c.toml:3: hook.1.model: got \"*\", expected the name of one model, because a hook of "
+            "kind \"nan_guard\" watches only one");
+}
+
 TEST(HookConfig, AnOverrideCannotMakeAHookOneOfAnotherKind) {
   const std::string text = "[[hook]]\nkind = \"logging\"\nevery_s = 5\n";
   const std::string answer =
