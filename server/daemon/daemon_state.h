@@ -27,7 +27,7 @@ struct Daemon::State {
         factory(&parts, &models) {}
   /// While the models are there, which hooks call.
   ~State() {
-    if (parts.hooks) parts.hooks->Finish({.moment = HookMoment::kEnd});
+    if (parts.hooks) parts.hooks->Cancel();
   }
 
   Status Open();

@@ -138,6 +138,7 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
                                 const std::string& directory, const RecordedPlay* play) {
   if (source_->of_a_game()) evaluations_.Begin(source_->from_actors());
   parts_.operate->PostModel(name_);
+  if (parts_.hooks) parts_.hooks->NameFirstModel(name_);
   const std::uint64_t seed = DeriveSeed(parts_.config.run().seed, number_);
   const Learner& first = *learner;
   const auto add = [&](std::unique_ptr<Learner> one) -> Status {

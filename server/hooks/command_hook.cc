@@ -1,6 +1,6 @@
-// command: a program of the user's own, which reads one JSON object a line from its standard input.
-// What it prints goes to hooks/NAME.log in the run's folder. When it ends before the run does, it is
-// started again, or left, as its keys say.
+// command: a program of the user's own, which reads one JSON object a line from its standard
+// input. What it prints goes to hooks/NAME.log in the run's folder. When it ends before the run
+// does, it is started again, or left, as its keys say.
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -24,6 +24,7 @@ constexpr std::span<const EnumName<OnExit>> NamesOf(OnExit) { return kOnExitName
 namespace {
 
 constexpr int kSliceMs = 20;
+constexpr int kEndPolls = 50;  ///< of 2 ms, for a command that closes its input because it ends
 constexpr std::int64_t kLookEveryNs = kNanosecondsPerSecond;
 
 struct CommandSettings {
@@ -59,12 +60,15 @@ class CommandHook : public Hook {
   HookMoments wants() const override { return moments_; }
   std::string done() const override { return done_; }
   void Interrupt() override { interrupted_ = true; }
-  void OnDropped(std::uint64_t so_far) override { lost_ = so_far; }
+  void OnDropped(std::uint64_t so_far) override { dropped_ = so_far; }
+
+  void Close() override { process_.End(); }
 
   Status Start(std::int64_t now_ns) override {
     std::error_code error;
     std::filesystem::create_directories(tools_.folder + "/hooks", error);
     started_ns_ = now_ns;
+    deaf_ = event_unwritten_ = false;
     unwritten_ = JsonBegin(tools_.name, tools_.folder);
     return process_.Start(settings_.command, tools_.folder + "/hooks/" + tools_.name + ".log");
   }
@@ -76,35 +80,56 @@ class CommandHook : public Hook {
   }
 
   Status OnEvent(const HookEvent& event) override {
-    MURMURATE_RETURN_IF_ERROR(Look(MonotonicNs()));
     const bool end = event.moment == HookMoment::kEnd;
-    if (!process_.started()) return {};
-    Status status = Flush(end);
-    if (status.ok() && unwritten_.empty()) {
-      unwritten_ = JsonLineOf(event, lost_);
-      status = Flush(end);
-    }
-    if (end) AwaitEnd();
+    const Status status = Feed(event, end);
+    if (end && process_.started()) AwaitEnd();
     if (!status.ok() || unwritten_.empty() || end) return status;
     return Unavailable("it has not read its standard input for " + ShortDuration(settings_.read_s) +
                        ", so it misses events; read each line as it comes");
   }
 
  private:
+  /// Writes an event, or loses it.
+  Status Feed(const HookEvent& event, bool end) {
+    Status status = Look(MonotonicNs());
+    if (status.ok() && process_.started() && !deaf_) status = Flush(end);
+    if (!status.ok() || !process_.started() || deaf_ || !unwritten_.empty()) {
+      ++missed_;
+      return status;
+    }
+    unwritten_ = JsonLineOf(event, dropped_ + missed_);
+    event_unwritten_ = true;
+    return Flush(end);
+  }
+
   /// Writes what is not written yet, as long as there is room or will be soon; at the end of the
   /// run, as long as there is time.
   Status Flush(bool end) {
     const std::int64_t until_ns = MonotonicNs() + static_cast<std::int64_t>(settings_.read_s * 1e9);
     while (!unwritten_.empty() && !interrupted_) {
       const auto written = process_.WriteSome(unwritten_, kSliceMs);
-      if (!written.ok()) {  // it ends, or reads nothing more: Look says which
-        unwritten_.clear();
-        return Look(MonotonicNs());
-      }
+      if (!written.ok()) return OnClosedInput();
       unwritten_.erase(0, *written);
       if (*written == 0 && !end && MonotonicNs() >= until_ns) break;
     }
     return {};
+  }
+
+  void LoseUnwritten() {
+    if (event_unwritten_ && !unwritten_.empty()) ++missed_;
+    unwritten_.clear();
+  }
+
+  /// It ends, or it lives on and reads nothing more.
+  Status OnClosedInput() {
+    LoseUnwritten();
+    for (int i = 0; i < kEndPolls && !interrupted_; ++i) {
+      if (const auto ended = process_.CollectEnd()) return OnEnded(*ended);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    deaf_ = true;
+    return Unavailable(
+        "the command has closed its standard input, so it misses events; read it to its end");
   }
 
   /// Takes note of its end, and starts it again when that is due.
@@ -117,7 +142,7 @@ class CommandHook : public Hook {
   }
 
   Status OnEnded(const std::string& how) {
-    unwritten_.clear();
+    LoseUnwritten();
     const bool restarts = settings_.on_exit == OnExit::kRestart && restarts_ < settings_.restarts;
     const std::string log = "; see " + tools_.folder + "/hooks/" + tools_.name + ".log";
     if (restarts) return Unavailable("the command " + how + ", and is started again" + log);
@@ -144,7 +169,9 @@ class CommandHook : public Hook {
   HookProcess process_;
   std::int64_t started_ns_ = 0, look_ns_ = 0;
   int restarts_ = 0;
-  std::uint64_t lost_ = 0;
+  bool deaf_ = false;             ///< the process has closed its standard input
+  bool event_unwritten_ = false;  ///< what is not written yet is of an event, not the begin
+  std::uint64_t dropped_ = 0, missed_ = 0;  ///< events without room in the queue; in the pipe
   std::string unwritten_, done_;
   std::atomic<bool> interrupted_{false};
 };
@@ -160,6 +187,6 @@ Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& too
 
 }  // namespace
 
-HookKind CommandHookKind() { return {"command", RulesOf<CommandKeys>, Make}; }
+HookKind CommandHookKind() { return {"command", RulesOf<CommandKeys>, Make, true}; }
 
 }  // namespace murmurate

@@ -1,6 +1,7 @@
 // feed: every so many steps or seconds, sets what `murmurate set` sets to a number that a file
 // holds or a command prints. What does not change is not set again.
 #include <atomic>
+#include <cctype>
 #include <charconv>
 #include <fstream>
 
@@ -77,7 +78,9 @@ class FeedHook : public Hook {
     double value = 0;
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(begin == text.npos ? end : text.data() + begin, end, value);
-    if (read.ec == std::errc() && (read.ptr == end || std::isspace(*read.ptr) != 0)) return value;
+    if (read.ec == std::errc() &&
+        (read.ptr == end || std::isspace(static_cast<unsigned char>(*read.ptr)) != 0))
+      return value;
     return InvalidData(Source() + ": got \"" + text.substr(0, 40) + "\", expected a number; " +
                        settings_.setting + " stays as it is");
   }

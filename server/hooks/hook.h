@@ -52,10 +52,16 @@ struct HookActions {
 
 struct HookTools {
   std::string name = {};    ///< of the hook
+  std::string model = {};   ///< whose events it is given; "": the run's first, "*": all
   std::string folder = {};  ///< of the run
   int worker = 0;           ///< the number of this learner among those that share a model
   LogCallback log = {};
   HookActions actions = {};
+
+  /// Whether an event of kEnd is of a model whose events it is given.
+  bool OwnEnd(const HookEvent& end) const {
+    return model.empty() || model == "*" || model == end.model;
+  }
 };
 
 /// The runner calls everything on the hook's thread, but for what says so.
@@ -80,6 +86,9 @@ class Hook {
   virtual std::string done() const { return ""; }
   /// How long the end of the run waits for it at most, unless its key end_s says it. Any thread.
   virtual double usual_end_s() const { return 5.0; }
+  /// The last call, when its thread ends: also of a hook that did not start, is done, or was given
+  /// no end. What it takes counts into the time of the end.
+  virtual void Close() {}
   /// A call that waits inside returns soon, now and from now on. Any thread.
   virtual void Interrupt() {}
   /// No model may begin a batch while this holds. Any thread.

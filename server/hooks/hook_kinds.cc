@@ -1,6 +1,7 @@
 #include "server/hooks/hook_kinds.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -29,6 +30,12 @@ Status CheckName(const SectionView& keys, const HookSettings& settings,
   if (!good) return keys.Refuse("name", "1 to 64 of A-Z a-z 0-9 . _ -");
   if (names->insert(settings.name).second) return {};
   return keys.Refuse("name", "a name that no other hook has");
+}
+
+Status CheckModel(const SectionView& keys, const HookSettings& settings, const HookKind& kind) {
+  if (settings.model != "*" || kind.all_models) return {};
+  return keys.Refuse("model", "the name of one model, because a hook of kind \"" + kind.name +
+                                  "\" watches only one");
 }
 
 }  // namespace
@@ -92,8 +99,10 @@ Result<std::vector<ConfiguredHook>> MakeHooks(const ConfigEntries& entries, Hook
       return RefuseHook(common, "more than 32 hooks; a command or a library may do several things");
     ConfiguredHook made{HookKeys().Read(common), nullptr};
     MURMURATE_RETURN_IF_ERROR(CheckName(common, made.settings, &names));
-    tools.name = made.settings.name;
     const HookKind& kind = KindOf(made.settings.kind);
+    MURMURATE_RETURN_IF_ERROR(CheckModel(common, made.settings, kind));
+    tools.name = made.settings.name;
+    tools.model = made.settings.model;
     auto hook =
         kind.make(SectionView(entries, kind.rules(), PrefixOf(i + 1), PrefixOf(i + 1)), tools);
     if (!hook.ok()) return hook.status();

@@ -23,8 +23,8 @@ struct ConfiguredHook {
 /// Fills in the defaults of each [[hook]]. A name that is not set is the kind's; of several of a
 /// kind, logging, logging-2 and so on.
 void ResolveHooks(ConfigEntries* entries);
-/// Makes the hooks of a config that is resolved, in their order; `tools` without the name. The
-/// status names the first that cannot be: file, line, key, what was expected.
+/// Makes the hooks of a config that is resolved, in their order; `tools` without the name and the
+/// model. The status names the first that cannot be: file, line, key, what was expected.
 Result<std::vector<ConfiguredHook>> MakeHooks(const ConfigEntries& entries, HookTools tools);
 
 }  // namespace murmurate

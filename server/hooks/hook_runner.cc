@@ -38,7 +38,7 @@ void HookRunner::Start(std::size_t number) {
 
 void HookRunner::Post(Event event) {
   const std::lock_guard lock(mutex_);
-  if (!done_.empty() || end_) return;
+  if (!done_.empty() || ending_) return;
   if (queue_.size() >= static_cast<std::size_t>(settings_.queue)) return void(++dropped_);
   queue_.push_back(std::move(event));
   changed_.notify_all();
@@ -52,7 +52,7 @@ HookRunner::Event HookRunner::Take(int timeout_ms) {
     wait_ns = std::clamp<std::int64_t>(due_ns - MonotonicNs(), 0, wait_ns);
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::nanoseconds(wait_ns),
-                    [this] { return stopping_ || !queue_.empty() || (end_ && !finished_); });
+                    [this] { return stopping_ || !queue_.empty() || (ending_ && !finished_); });
   if (queue_.empty()) return nullptr;
   Event event = std::move(queue_.front());
   queue_.pop_front();
@@ -67,7 +67,7 @@ std::int64_t HookRunner::DueNs() const {
 
 bool HookRunner::Finishing() const {
   const std::lock_guard lock(mutex_);
-  return end_ && !finished_;
+  return ending_ && !finished_;
 }
 
 void HookRunner::PollOnce(int timeout_ms) {
@@ -77,7 +77,7 @@ void HookRunner::PollOnce(int timeout_ms) {
   {
     const std::lock_guard lock(mutex_);
     alive = done_.empty();
-    if (event && end_ && MonotonicNs() >= deadline_ns_) {  // no time is left for what waits
+    if (event && ending_ && MonotonicNs() >= deadline_ns_) {  // no time is left for what waits
       dropped_ += 1 + queue_.size();
       queue_.clear();
       alive = false;
@@ -105,9 +105,10 @@ void HookRunner::GiveEnd() {
   {
     const std::lock_guard lock(mutex_);
     end = end_;
-    tell = done_.empty() && MonotonicNs() < deadline_ns_;
+    tell = end_ && done_.empty() && MonotonicNs() < deadline_ns_;
   }
   if (tell) Give(*end);
+  hook_->Close();
   const std::lock_guard lock(mutex_);
   finished_ = true;
   changed_.notify_all();
@@ -172,6 +173,7 @@ void HookRunner::AskToFinish(Event end, std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   deadline_ns_ = now_ns + static_cast<std::int64_t>(wait_s * 1e9);
   end_ = std::move(end);
+  ending_ = true;
   changed_.notify_all();
 }
 

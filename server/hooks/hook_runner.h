@@ -42,8 +42,9 @@ class HookRunner {
   /// What is known of it: calls, time, failures, dropped events (hook_metrics.h). Any thread.
   Reading Report() const;
 
-  /// After the last Post: the hook gets what waits, as long as there is time, and then `end`. It has
-  /// the seconds of its key end_s for that, and is then interrupted.
+  /// After the last Post: the hook gets what waits, as long as there is time, and then `end`, unless
+  /// that is null, and is closed. It has the seconds of its key end_s for that, and is then
+  /// interrupted.
   void AskToFinish(Event end, std::int64_t now_ns);
   /// Waits until it has; false when its thread is still inside a call half a second after it was
   /// interrupted: then this object must be left where it is.
@@ -74,7 +75,8 @@ class HookRunner {
   mutable std::mutex mutex_;  ///< of all that follows, but for the loop
   std::condition_variable changed_;
   std::deque<Event> queue_;
-  Event end_;  ///< not null: it is to finish
+  Event end_;  ///< null: it is given none
+  bool ending_ = false;
   std::int64_t deadline_ns_ = 0;
   bool finished_ = false, stopping_ = false;
   HookTally tally_;

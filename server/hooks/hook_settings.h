@@ -21,9 +21,9 @@ namespace murmurate {
 
 struct HookSettings {
   std::string kind;
-  std::string name;    ///< as messages and `murmurate status` have it
-  std::string model;   ///< whose events it is given; "": the run's first, "*": all
-  int queue = 1024;    ///< events that wait for it at most; later ones are dropped
+  std::string name;   ///< as messages and `murmurate status` have it
+  std::string model;  ///< whose events it is given; "": the run's first, "*": all (if its kind may)
+  int queue = 1024;   ///< events that wait for it at most; later ones are dropped
   double end_s = 0.0;  ///< how long the end of the run waits for it; 0: as its kind says
 
   bool MayTake(const std::string& event_model, bool is_first) const {
@@ -36,6 +36,7 @@ struct HookKind {
   const std::vector<ConfigRule>& (*rules)();  ///< in section "hook.NAME"
   /// Reads and checks the keys of one; does nothing else before Hook::Start.
   Result<std::unique_ptr<Hook>> (*make)(const SectionView& keys, const HookTools& tools);
+  bool all_models = false;  ///< model = "*" is accepted: it keeps what it counts by model
 };
 
 /// HookKind::rules of the keys that a function returns.

@@ -1,7 +1,10 @@
 // HookTimes: every so many steps, or seconds, or whichever comes first. HookClock: when that is.
+// HookClocks: the same for each of several models.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace murmurate {
 
@@ -42,6 +45,20 @@ class HookClock {
   bool begun_ = false;
   std::uint64_t steps_ = 0;
   std::int64_t since_ns_ = 0;
+};
+
+/// One thread.
+class HookClocks {
+ public:
+  explicit HookClocks(const HookTimes& times) : times_(times) {}
+
+  bool Due(const std::string& model, std::uint64_t steps, std::int64_t now_ns) {
+    return clocks_.try_emplace(model, times_).first->second.Due(steps, now_ns);
+  }
+
+ private:
+  const HookTimes times_;
+  std::map<std::string, HookClock> clocks_;
 };
 
 }  // namespace murmurate

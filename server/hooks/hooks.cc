@@ -26,9 +26,14 @@ Result<std::unique_ptr<Hooks>> Hooks::Start(const ConfigEntries& entries, HookTo
 }
 
 Hooks::~Hooks() {
-  if (!finished_) Finish({.moment = HookMoment::kEnd, .at_ns = MonotonicNs()});
+  Cancel();
   for (auto& runner : runners_)
     if (!runner->finished()) (void)runner.release();  // its thread still uses it
+}
+
+void Hooks::NameFirstModel(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  if (first_model_.empty()) first_model_ = model;
 }
 
 bool Hooks::wants(HookMoment moment) const {
@@ -37,7 +42,6 @@ bool Hooks::wants(HookMoment moment) const {
 
 void Hooks::Post(HookEvent event) {
   const std::lock_guard lock(mutex_);
-  if (first_model_.empty()) first_model_ = event.model;
   const bool first = event.model == first_model_;
   const auto shared = std::make_shared<const HookEvent>(std::move(event));
   for (const auto& runner : runners_)
@@ -57,10 +61,21 @@ std::vector<Reading> Hooks::Reports() const {
 
 void Hooks::Finish(HookEvent end) {
   if (std::exchange(finished_, true)) return;
-  end.model = first_model_;
-  const auto shared = std::make_shared<const HookEvent>(std::move(end));
+  {
+    const std::lock_guard lock(mutex_);
+    end.model = first_model_;
+  }
+  AwaitAll(std::make_shared<const HookEvent>(std::move(end)));
+}
+
+void Hooks::Cancel() {
+  if (!std::exchange(finished_, true)) AwaitAll(nullptr);
+}
+
+/// Null: they are given no end.
+void Hooks::AwaitAll(const HookRunner::Event& end) {
   const std::int64_t now_ns = MonotonicNs();
-  for (const auto& runner : runners_) runner->AskToFinish(shared, now_ns);
+  for (const auto& runner : runners_) runner->AskToFinish(end, now_ns);
   for (const auto& runner : runners_)
     if (!runner->AwaitFinish()) thread_left = true;
 }

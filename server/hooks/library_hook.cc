@@ -1,8 +1,10 @@
 // library: a shared library of the user's own, by the table of functions of murmurate_hook.h.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
+#include <utility>
 
 #include "murmurate_hook.h"
 #include "server/hooks/kinds.h"
@@ -73,10 +75,6 @@ class LibraryHook : public Hook {
  public:
   LibraryHook(LibrarySettings settings, HookTools tools)
       : settings_(std::move(settings)), tools_(std::move(tools)) {}
-  ~LibraryHook() override {
-    if (opened_ && table_->close != nullptr) (void)Guarded([&] { return table_->close(self_), 0; });
-    if (library_ != nullptr) dlclose(library_);
-  }
 
   /// Which functions it has is known when it is open; those that it lacks cost a call of nothing.
   HookMoments wants() const override { return ~HookMoments{0}; }
@@ -86,10 +84,8 @@ class LibraryHook : public Hook {
   Status Start(std::int64_t) override {
     MURMURATE_RETURN_IF_ERROR(OpenLibrary());
     if (table_->open == nullptr) return {};
-    return Guarded([&] {
-      opened_ = true;
-      return table_->open(settings_.argument.c_str(), tools_.folder.c_str(), &self_);
-    });
+    return Guarded(
+        [&] { return table_->open(settings_.argument.c_str(), tools_.folder.c_str(), &self_); });
   }
 
   Status OnEvent(const HookEvent& event) override {
@@ -103,6 +99,16 @@ class LibraryHook : public Hook {
     return {};
   }
 
+  void Close() override {
+    Status status;
+    if (table_ != nullptr && table_->close != nullptr)
+      status = Guarded([&] { return table_->close(self_), 0; });
+    table_ = nullptr;
+    if (library_ != nullptr) dlclose(std::exchange(library_, nullptr));
+    if (!status.ok())
+      tools_.log(LogLevel::kWarning, "hook " + tools_.name + ": " + status.message());
+  }
+
  private:
   Status OpenLibrary() {
     library_ = dlopen(settings_.path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -114,11 +120,17 @@ class LibraryHook : public Hook {
     if (get == nullptr)
       return InvalidData(settings_.path +
                          ": exports no function murmurate_hook; see murmurate_hook.h");
-    MURMURATE_RETURN_IF_ERROR(Guarded([&] { return table_ = get(), 0; }));
-    if (table_ == nullptr || table_->abi != MMR_HOOK_ABI || table_->size < sizeof *table_)
+    const mmr_hook_table* table = nullptr;
+    MURMURATE_RETURN_IF_ERROR(Guarded([&] { return table = get(), 0; }));
+    if (table == nullptr || table->abi != MMR_HOOK_ABI || table->size < sizeof *table)
       return InvalidData(settings_.path + ": its table is not of ABI " +
                          std::to_string(MMR_HOOK_ABI) +
                          "; compile it with the murmurate_hook.h of this version");
+    const auto is_there = [&](const auto& one) { return table->*one.second != nullptr; };
+    if (std::ranges::none_of(kFunctions, is_there))
+      return InvalidData(settings_.path +
+                         ": its table has no function for an event; set one, such as after_batch");
+    table_ = table;
     return {};
   }
 
@@ -144,8 +156,7 @@ class LibraryHook : public Hook {
   const LibrarySettings settings_;
   const HookTools tools_;
   void* library_ = nullptr;
-  const mmr_hook_table* table_ = nullptr;
-  bool opened_ = false;
+  const mmr_hook_table* table_ = nullptr;  ///< null: it is not loaded, or not as it must be
   void* self_ = nullptr;
   std::uint64_t dropped_ = 0;
   std::string done_;
@@ -160,6 +171,6 @@ Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& too
 
 }  // namespace
 
-HookKind LibraryHookKind() { return {"library", RulesOf<LibraryKeys>, Make}; }
+HookKind LibraryHookKind() { return {"library", RulesOf<LibraryKeys>, Make, true}; }
 
 }  // namespace murmurate

@@ -1,4 +1,5 @@
-// logging: writes named metrics into the log every so many steps or seconds, and at the end.
+// logging: writes named metrics into the log every so many steps or seconds of each model, and at
+// the end those of the run's first model.
 #include "server/hooks/kinds.h"
 #include "server/hooks/named_metrics.h"
 #include "server/metrics/number_text.h"
@@ -24,17 +25,19 @@ const Keys<LoggingSettings>& LoggingKeys() {
 class LoggingHook : public Hook {
  public:
   LoggingHook(LoggingSettings settings, HookTools tools)
-      : settings_(std::move(settings)), tools_(std::move(tools)), clock_(settings_.times) {}
+      : settings_(std::move(settings)), tools_(std::move(tools)), clocks_(settings_.times) {}
 
   HookMoments wants() const override { return Bit(HookMoment::kAfterBatch); }
 
   Status OnEvent(const HookEvent& event) override {
     const bool end = event.moment == HookMoment::kEnd;
-    if (end ? !settings_.at_end : !clock_.Due(event.steps, event.at_ns)) return {};
+    if (end ? !settings_.at_end || !tools_.OwnEnd(event)
+            : !clocks_.Due(event.model, event.steps, event.at_ns))
+      return {};
     const std::string numbers = NumbersInWords(event, settings_.metrics);
     tools_.log(LogLevel::kInfo,
-               "hook " + tools_.name + ": " + (end ? "at the end, " : "") + "step " +
-                   WithCommas(event.steps) + ": " +
+               "hook " + tools_.name + ": model " + event.model +
+                   (end ? ", at the end, step " : ", step ") + WithCommas(event.steps) + ": " +
                    (numbers.empty() ? "none of its metrics has a value" : numbers));
     return {};
   }
@@ -42,7 +45,7 @@ class LoggingHook : public Hook {
  private:
   const LoggingSettings settings_;
   const HookTools tools_;
-  HookClock clock_;
+  HookClocks clocks_;
 };
 
 Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& tools) {
@@ -53,6 +56,6 @@ Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& too
 
 }  // namespace
 
-HookKind LoggingHookKind() { return {"logging", RulesOf<LoggingKeys>, Make}; }
+HookKind LoggingHookKind() { return {"logging", RulesOf<LoggingKeys>, Make, true}; }
 
 }  // namespace murmurate

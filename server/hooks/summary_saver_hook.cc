@@ -1,7 +1,10 @@
-// summary_saver: keeps named metrics, every so many steps or seconds and at the end, in a file of
-// its own in the run's folder: hooks/NAME.csv. A resumed run goes on writing at its end.
+// summary_saver: keeps named metrics, every so many steps or seconds of each model, and at the end
+// those of the run's first model, in a file of its own in the run's folder: hooks/NAME.csv. A
+// resumed run goes on writing at its end, if it has the same metrics.
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <map>
 
 #include "server/hooks/kinds.h"
 #include "server/hooks/named_metrics.h"
@@ -29,25 +32,31 @@ class SummarySaverHook : public Hook {
  public:
   SummarySaverHook(SummarySaverSettings settings, const HookTools& tools)
       : settings_(std::move(settings)),
+        tools_(tools),
         folder_(tools.folder + "/hooks"),
         path_(folder_ + '/' + tools.name + ".csv"),
-        clock_(settings_.times) {}
+        clocks_(settings_.times) {}
 
   HookMoments wants() const override { return Bit(HookMoment::kAfterBatch); }
 
   Status Start(std::int64_t) override {
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
-    const bool empty = !std::filesystem::exists(path_) || std::filesystem::is_empty(path_, error);
-    std::string header = "model,steps";
+    std::string header = "model,steps", found;
     for (const std::string& metric : settings_.metrics) header += ',' + metric;
-    return empty ? Append(header) : Status();
+    std::ifstream file(path_);
+    if (!std::getline(file, found)) return Append(header);
+    if (found == header) return {};
+    return InvalidData(path_ + ": its columns are \"" + found + "\", expected \"" + header +
+                       "\"; give this hook another name, or move the file away");
   }
 
   Status OnEvent(const HookEvent& event) override {
-    const bool end = event.moment == HookMoment::kEnd && last_steps_ != event.steps;
-    if (event.moment == HookMoment::kEnd ? !end : !clock_.Due(event.steps, event.at_ns)) return {};
-    last_steps_ = event.steps;
+    std::uint64_t& last_steps = last_steps_[event.model];
+    if (event.moment == HookMoment::kEnd ? !tools_.OwnEnd(event) || last_steps == event.steps
+                                         : !clocks_.Due(event.model, event.steps, event.at_ns))
+      return {};
+    last_steps = event.steps;
     std::string row = event.model + ',' + std::to_string(event.steps);
     for (const std::string& metric : settings_.metrics) {
       const auto number = NumberIn(event, metric);
@@ -66,9 +75,10 @@ class SummarySaverHook : public Hook {
   }
 
   const SummarySaverSettings settings_;
+  const HookTools tools_;
   const std::string folder_, path_;
-  HookClock clock_;
-  std::uint64_t last_steps_ = 0;
+  HookClocks clocks_;
+  std::map<std::string, std::uint64_t> last_steps_;  ///< of the newest row of each model
 };
 
 Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& tools) {
@@ -82,6 +92,6 @@ Result<std::unique_ptr<Hook>> Make(const SectionView& keys, const HookTools& too
 
 }  // namespace
 
-HookKind SummarySaverHookKind() { return {"summary_saver", RulesOf<SummarySaverKeys>, Make}; }
+HookKind SummarySaverHookKind() { return {"summary_saver", RulesOf<SummarySaverKeys>, Make, true}; }
 
 }  // namespace murmurate

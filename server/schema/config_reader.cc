@@ -213,11 +213,15 @@ class Reader {
 
   Status ReadHook(const toml::table& table, const std::string& number) {
     const std::string prefix = "hook." + number + '.';
-    const std::string own = "hook." + entries_->hooks[std::stoul(number) - 1];
+    const std::string kind = entries_->hooks[std::stoul(number) - 1], own = "hook." + kind;
     for (const auto& [key, node] : table) {
       const std::string word(key.str());
       const bool common = schema_.Find("hook", word) != nullptr;
       MURMURATE_RETURN_IF_ERROR(ReadKey(word, node, {common ? "hook" : own, prefix}));
+      if (word == "kind" && node.value<std::string>() != kind)
+        return InvalidArgument(where_(node) + ": hook." + number +
+                               ".kind: the config's file has \"" + kind +
+                               "\", which an override cannot change; write the other kind there");
     }
     return {};
   }

@@ -19,12 +19,37 @@ TEST(BuiltInHooks, LoggingSaysItsMetricsEverySoManyStepsOrSecondsAndAtTheEnd) {
   for (const auto& [steps, at_s] : {std::pair{10, 0.0}, {100, 1.0}, {110, 2.0}, {120, 8.0}})
     EXPECT_TRUE(hook->OnEvent(AfterBatch(static_cast<std::uint64_t>(steps), at_s)).ok());
   EXPECT_EQ(stage.log(),
-            "hook logging: step 110: rollout/ep_rew_mean 20.5\n"
-            "hook logging: step 120: rollout/ep_rew_mean 20.5\n");
+            "hook logging: model default, step 110: rollout/ep_rew_mean 20.5\n"
+            "hook logging: model default, step 120: rollout/ep_rew_mean 20.5\n");
   HookEvent end = AfterBatch(130);
   end.moment = HookMoment::kEnd;
   EXPECT_TRUE(hook->OnEvent(end).ok());
   EXPECT_THAT(stage.log(), HasSubstr("at the end, step 130: rollout/ep_rew_mean 20.5\n"));
+}
+
+TEST(BuiltInHooks, LoggingOfAllModelsCountsTheStepsOfEach) {
+  HookStage stage;
+  const auto hook = stage.Make(
+      "kind = \"logging\"\nmetrics = [\"train/loss\"]\nmodel = \"*\"\nevery_steps = 100\n");
+  for (const auto& [model, steps] : {std::pair{"default", 1000u},
+                                     {"npc", 10u},
+                                     {"default", 1050u},
+                                     {"npc", 110u},
+                                     {"default", 1099u}}) {
+    HookEvent event = AfterBatch(steps);
+    event.model = model;
+    EXPECT_TRUE(hook->OnEvent(event).ok());
+  }
+  EXPECT_EQ(stage.log(), "hook logging: model npc, step 110: none of its metrics has a value\n");
+}
+
+TEST(BuiltInHooks, LoggingOfAnotherModelHasNoNumbersOfTheFirstAtTheEnd) {
+  HookStage stage;
+  const auto hook = stage.Make("kind = \"logging\"\nmodel = \"npc\"\n");
+  HookEvent end = AfterBatch(130);
+  end.moment = HookMoment::kEnd;
+  EXPECT_TRUE(hook->OnEvent(end).ok());
+  EXPECT_EQ(stage.log(), "");
 }
 
 TEST(BuiltInHooks, StepCounterSaysStepsAndBatchesASecond) {
@@ -189,6 +214,16 @@ TEST(BuiltInHooks, SummarySaverKeepsItsMetricsInAFileThatALaterLifeGoesOnWith) {
   }
   EXPECT_EQ(stage.Read("hooks/few.csv"),
             "model,steps,rollout/ep_rew_mean,train/loss\ndefault,120,20.5,\ndefault,1120,20.5,\n");
+}
+
+TEST(BuiltInHooks, SummarySaverWritesNoRowsUnderOtherColumns) {
+  HookStage stage;
+  const std::string lines = "kind = \"summary_saver\"\nname = \"few\"\nevery_steps = 100\n";
+  EXPECT_TRUE(stage.Make(lines + "metrics = [\"train/loss\"]\n")->Start(0).ok());
+  const Status other = stage.Make(lines + "metrics = [\"train/value_loss\"]\n")->Start(0);
+  EXPECT_THAT(other.message(),
+              HasSubstr("few.csv: its columns are \"model,steps,train/loss\", expected "
+                        "\"model,steps,train/value_loss\"; give this hook another name"));
 }
 
 TEST(BuiltInHooks, WaitForStepHoldsLearnersButTheFirstUntilTheOtherIsThere) {

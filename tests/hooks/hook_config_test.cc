@@ -89,6 +89,30 @@ TEST(HookConfig, WhatIsWrongIsOneSentenceWithWhatThereIs) {
               HasSubstr("because others step the parameters, too"));
 }
 
+TEST(HookConfig, AllModelsAreForKindsThatKeepThemApart) {
+  for (const auto& [kind, lines] : {std::pair{"logging", "every_s = 5\n"},
+                                    {"summary_saver", "every_s = 5\nmetrics = [\"train/loss\"]\n"},
+                                    {"command", "command = \"cat\"\n"},
+                                    {"library", "path = \"a.so\"\n"}})
+    EXPECT_EQ(Complaint("[[hook]]\nkind = \"" + std::string(kind) + "\"\nmodel = \"*\"\n" + lines),
+              "(it was accepted)");
+  EXPECT_EQ(Complaint("[[hook]]\nkind = \"nan_guard\"\nmodel = \"*\"\n"),
+            "c.toml:3: hook.1.model: got \"*\", expected the name of one model, because a hook of "
+            "kind \"nan_guard\" watches only one");
+}
+
+TEST(HookConfig, AnOverrideCannotMakeAHookOneOfAnotherKind) {
+  const std::string text = "[[hook]]\nkind = \"logging\"\nevery_s = 5\n";
+  const std::string answer =
+      ": hook.1.kind: the config's file has \"logging\", which an override cannot change; write "
+      "the "
+      "other kind there";
+  EXPECT_EQ(Complaint(text, {{"hook.1.kind", "command"}}), "--set hook.1.kind=command" + answer);
+  EXPECT_EQ(Complaint(text, {{"hook.1.kind", "logging"}}), "(it was accepted)");
+  EXPECT_EQ(Complaint(text, {{"hook.1.kind", "nan_guard", "MURMURATE_HOOK__1__KIND"}}),
+            "MURMURATE_HOOK__1__KIND" + answer);
+}
+
 TEST(HookConfig, EachExampleOfThePageLoadsAndEachKindAndKeyStandsThere) {
   const std::string page = Page();
   std::string shown;

@@ -25,11 +25,12 @@ class StillHook : public Hook {
     std::vector<std::uint64_t> steps;
     std::uint64_t dropped = 0;
     bool inside = false, go = false, heeds = true;
+    double end_s = 30;
   };
   explicit StillHook(Notes* notes) : notes_(*notes) {}
 
   HookMoments wants() const override { return Bit(HookMoment::kAfterBatch); }
-  double usual_end_s() const override { return 0.2; }
+  double usual_end_s() const override { return notes_.end_s; }
   void OnDropped(std::uint64_t so_far) override { notes_.dropped = so_far; }
   Status OnEvent(const HookEvent& event) override {
     std::unique_lock lock(notes_.mutex);
@@ -113,6 +114,7 @@ TEST(HookRunner, AFailureIsCountedAndSaidOnce) {
 TEST(HookRunner, TheEndOfTheRunInterruptsAHookThatTakesTooLong) {
   HookStage stage;
   StillHook::Notes notes;
+  notes.end_s = 0.2;
   const auto runner = RunnerOf(&stage, &notes, 100);
   runner->Post(Event(1));
   AwaitInside(&notes);
@@ -127,6 +129,7 @@ TEST(HookRunner, OneThatHeedsNoInterruptIsLeftBehind) {
   HookStage stage;
   StillHook::Notes notes;
   notes.heeds = false;
+  notes.end_s = 0.2;
   const auto runner = RunnerOf(&stage, &notes, 100);
   runner->Post(Event(1));
   AwaitInside(&notes);
@@ -147,6 +150,7 @@ TEST(Hooks, EventsOfOtherModelsGoToThoseThatAskForThem) {
       "every_steps = 1\nmodel = \"npc\"\n");
   auto hooks = Hooks::Start(config.entries(), stage.Tools());
   ASSERT_TRUE(hooks.ok()) << hooks.status();
+  (*hooks)->NameFirstModel("default");
   for (const std::uint64_t steps : {1, 2, 3}) {
     HookEvent event = AfterBatch(steps);
     event.model = steps < 3 ? "default" : "npc";
@@ -158,12 +162,43 @@ TEST(Hooks, EventsOfOtherModelsGoToThoseThatAskForThem) {
     return std::count(text.begin(), text.end(), '\n') - 1;
   };
   EXPECT_EQ(rows("first"), 2);  // one, and the end
-  EXPECT_EQ(rows("npc"), 1);    // the end
+  EXPECT_EQ(rows("npc"), 0);    // one event begins to count, and the end is of the first
   EXPECT_EQ(rows("all"), 2);
   const auto reports = (*hooks)->Reports();
   ASSERT_EQ(reports.size(), 3u);
   EXPECT_EQ(reports[0].name(), "first");
   EXPECT_EQ(reports[0][kHookKind].text(), "summary_saver");
+}
+
+/// What is posted first need not be of it.
+TEST(Hooks, TheRunsFirstModelIsTheOneThatIsNamed) {
+  HookStage stage;
+  const Config config = stage.Load("[[hook]]\nkind = \"command\"\ncommand = \"cat\"\nend_s = 30\n");
+  auto hooks = Hooks::Start(config.entries(), stage.Tools());
+  ASSERT_TRUE(hooks.ok()) << hooks.status();
+  (*hooks)->NameFirstModel("default");
+  (*hooks)->NameFirstModel("npc");
+  for (const auto& [model, steps] : {std::pair{"npc", 7u}, {"default", 8u}}) {
+    HookEvent event = AfterBatch(steps);
+    event.model = model;
+    (*hooks)->Post(event);
+  }
+  (*hooks)->Finish({.moment = HookMoment::kEnd, .steps = 9});
+  const std::string lines = stage.Read("hooks/command.log");
+  EXPECT_EQ(lines.find("npc"), lines.npos) << lines;
+  EXPECT_THAT(lines, HasSubstr("\"model\":\"default\",\"steps\":8"));
+  EXPECT_THAT(lines, HasSubstr("\"model\":\"default\",\"reason\":\"\",\"steps\":9"));
+}
+
+TEST(Hooks, ThoseOfARunThatNeverBeganHaveNoEnd) {
+  HookStage stage;
+  const Config config =
+      stage.Load("[run]\nenvironment = \"cartpole\"\n[[hook]]\nkind = \"final_evaluation\"\n");
+  {
+    auto hooks = Hooks::Start(config.entries(), stage.Tools());
+    ASSERT_TRUE(hooks.ok()) << hooks.status();
+  }
+  EXPECT_EQ(stage.log(), "");
 }
 
 TEST(Hooks, AConfigWithoutHooksHasNone) {

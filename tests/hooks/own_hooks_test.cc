@@ -1,7 +1,10 @@
 // Commands and libraries of the user's own: what they are fed, and what becomes of a run whose hook
 // sleeps, crashes or does not read.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <stdlib.h>
 
 #include <nlohmann/json.hpp>
 
@@ -156,6 +159,40 @@ TEST(CommandHook, OneThatDoesNotReadLosesEventsAndIsEndedWithTheRun) {
   EXPECT_LT(MonotonicNs() - begin_ns, 10 * kNanosecondsPerSecond);
 }
 
+/// A pipe has room for one of its events and a part of the next.
+TEST(CommandHook, OneThatReadsTooLateIsToldHowManyEventsItHasLost) {
+  OwnHook own;
+  own.Start("kind = \"command\"\ncommand = \"while [ ! -e " + own.folder() +
+            "/read ]; do sleep 0.02; done; cat\"\n"
+            "read_s = 0.05\nqueue = 200\nend_s = 30\n");
+  HookEvent large = AfterBatch(1);
+  large.moment = HookMoment::kCheckpoint;
+  large.text = std::string(50'000, 'x');
+  for (int i = 0; i < 6; ++i) own.Post(large);
+  ASSERT_TRUE(own.Eventually([&] { return own.Count(kHookWaiting) == 0; }));
+  own.Write("read", "");
+  ASSERT_TRUE(own.Finish());
+  const auto lines = LinesOf(own.Read("hooks/command.log"));
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_EQ(own.Count(kHookDropped), 0u);
+  EXPECT_EQ(lines.back()["event"], "end");
+  // begin, the events that it got, and the end
+  EXPECT_EQ(lines.back()["lost"], 6 - (lines.size() - 2));
+}
+
+TEST(CommandHook, OneThatClosesItsInputAndLivesOnIsSaid) {
+  OwnHook own;
+  own.Start("kind = \"command\"\ncommand = \"exec 0<&-; sleep 30\"\nend_s = 0.2\n");
+  ASSERT_TRUE(own.Eventually([&] {
+    own.Post(AfterBatch(1));
+    return own.Count(kHookFailures) > 0;
+  }));
+  EXPECT_EQ(own.log(),
+            "hook command: the command has closed its standard input, so it misses events; read it "
+            "to its end\n");
+  EXPECT_TRUE(own.Finish());
+}
+
 TEST(CommandHook, OneThatReadsOnAfterALongPauseGetsWholeLines) {
   OwnHook own;
   own.Start("kind = \"command\"\ncommand = \"sleep 1.5; cat\"\nread_s = 0.05\nqueue = 200\n");
@@ -203,6 +240,36 @@ TEST(LibraryHook, OneThatFailsIsSaidAndDisabled) {
     EXPECT_THAT(own.log(), HasSubstr(std::string(MURMURATE_FAILING_HOOK) + said)) << argument;
     EXPECT_THAT(runner.Report()[kHookState].text(), HasSubstr("disabled: ")) << argument;
   }
+}
+
+TEST(LibraryHook, OneWithoutOpenIsClosedOnceOnItsOwnThread) {
+  void* const library = dlopen(MURMURATE_CLOSING_HOOK, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto* const times = static_cast<const int*>(dlsym(library, "closed_times"));
+  const auto* const thread = static_cast<const pthread_t*>(dlsym(library, "closed_on"));
+  setenv("MURMURATE_TEST_EVENTS", "1", 1);
+  {
+    OwnHook own;
+    own.Start("kind = \"library\"\npath = \"" MURMURATE_CLOSING_HOOK "\"\nend_s = 30\n");
+    own.Post(AfterBatch(10));
+    EXPECT_TRUE(own.Finish());
+    EXPECT_EQ(own.log(), "");
+    EXPECT_EQ(*times, 1) << "before its end is waited for no more";
+    EXPECT_FALSE(pthread_equal(*thread, pthread_self()));
+  }
+  EXPECT_EQ(*times, 1);
+  unsetenv("MURMURATE_TEST_EVENTS");
+  dlclose(library);
+}
+
+TEST(LibraryHook, OneThatIsToldOfNoEventIsRefused) {
+  OwnHook own;
+  HookRunner& runner =
+      own.Start("kind = \"library\"\npath = \"" MURMURATE_CLOSING_HOOK "\"\nend_s = 30\n");
+  EXPECT_TRUE(own.Finish());
+  EXPECT_THAT(own.log(), HasSubstr(": its table has no function for an event; set one, such as "
+                                   "after_batch"));
+  EXPECT_THAT(runner.Report()[kHookState].text(), HasSubstr("disabled: "));
 }
 
 TEST(LibraryHook, WhatIsNoneIsSaidWithTheReason) {

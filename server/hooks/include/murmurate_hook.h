@@ -15,8 +15,9 @@
  * TIME     A call may take as long as it likes: training does not wait for it. Events that come
  *          meanwhile wait in a queue of `queue` places (1024); those that find no place are lost,
  *          and counted in `dropped`. At the end of the run the hook has `end_s` seconds (5) for all
- *          that still waits and for `end`; a call that has not returned half a second later is left
- *          behind, and the process ends without it.
+ *          that still waits, for `end` and for `close`; a call that has not returned half a second
+ *          later is left behind, and the process ends without it. A run that could not begin has
+ *          no `end`.
  * ORDER    For each batch: before_batch, version, an `episode` for each that ended in it,
  *          after_batch. `checkpoint` comes when one has been tried. `end` is the last.
  * ERRORS   0 is success. Anything else disables the hook: it is said in one line of the log, with
