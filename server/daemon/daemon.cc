@@ -31,6 +31,10 @@ constexpr std::uint32_t kGoodbyeMs = 2000;
 constexpr std::uint32_t kComesBackMs = 60'000;  ///< how long lock-step actors wait for a resume
 constexpr std::int64_t kLastBatchNs = 3 * kNanosecondsPerSecond;
 
+std::string WholeReason(const std::string& reason, const RunEnding& ending) {
+  return ending.why().empty() ? reason : reason + ": " + ending.why();
+}
+
 }  // namespace
 
 Status Daemon::State::Open() {
@@ -343,13 +347,14 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
                   progress.means().mean_return(),
                   progress.evaluation(),
                   state.WriteLastCheckpoints()};
-  if (state.parts.hooks) EndHooks(state.parts, reason);
+  const std::string whole = WholeReason(reason, state.parts.operate->ending());
+  if (state.parts.hooks) EndHooks(state.parts, whole);
   outcome.learner_wait = progress.values().Number(kLearnerWait).value_or(0);
   outcome.actor_wait = progress.values().Number(kActorWait);
   outcome.scores = ScoresText(progress.Latest(MonotonicNs()));
   outcome.streams = state.models.Streams();
   outcome.unreached = state.parts.shard_waits.Unreached();
-  state.parts.log(LogLevel::kInfo, "stopped: " + reason);
+  state.parts.log(LogLevel::kInfo, "stopped: " + whole);
   if (Status there = state.parts.directory.StillThere(); !there.ok())
     state.parts.signals->RequestFailure(std::move(there));
   state.models.Abandon();

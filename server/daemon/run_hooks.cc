@@ -101,8 +101,8 @@ Result<HookScore> Evaluate(const RunParts& parts, int episodes, const std::funct
 
 HookActions ActionsOf(RunParts* parts, LiveModels* models) {
   HookActions actions;
-  actions.stop = [parts](const std::string&) {
-    parts->operate->mail().Post([parts] { parts->operate->ending().EndByHook(); });
+  actions.stop = [parts](const std::string& why) {
+    parts->operate->mail().Post([parts, why] { parts->operate->ending().EndByHook(why); });
   };
   actions.checkpoint = [models](const std::string& model) { models->AskForCheckpoint(model); };
   actions.restore = [parts, models](const std::string& model, double rate_factor) {

@@ -116,7 +116,7 @@ bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
   ApplyPosted();
   StepCount steps = channel_->steps();
   if (!batch.learned) channel_->staleness.Post(batch.trajectories, channel_->version.load());
-  if (callbacks_.on_batch) callbacks_.on_batch();
+  if (callbacks_.on_batch && !held_out && !failed_) callbacks_.on_batch();
   const LearnReport report = Train(batch, steps.learned);
   store_->Learned({!report.left_out, report.trained_steps, learner_->row_answers()});
   const std::uint64_t learned_steps = CountLearned();

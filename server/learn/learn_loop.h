@@ -27,7 +27,8 @@ struct LearnCallbacks {
   std::function<void(std::shared_ptr<const Snapshot>)>
       on_snapshot;  ///< the first: the initial weights
   std::function<void(const LearnReport&)> on_report;
-  std::function<void()> on_batch = {};  ///< before a batch is learned from; may be empty
+  std::function<void()> on_batch =
+      {};  ///< before a batch is learned from, not one held out; may be empty
   /// Called before the version learned is handed out; `steps`: learned with this batch, and taken
   /// when it was begun (ingest counts on while it is learned from). May be empty.
   std::function<void(const LearnReport&, StepCount steps)> on_learned;

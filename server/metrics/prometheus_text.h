@@ -6,7 +6,7 @@
 //   murmurate_train_updates_total{model="default"} 1280
 //
 // Names and units are those of prometheus_names.h. Labels: the reading's subject has its name
-// (model="default", actor="a-1", stream="pumps"; none where it has no name), and of a
+// (model="default", actor="a-1", stream="pumps", hook="logging"; none where it has no name), and of a
 // metric with several values `name` says which one it is. Texts and what has no value yet are left
 // out, as is a second value of a series.
 #pragma once

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "server/operate/progress.h"
 
@@ -45,7 +46,12 @@ class RunEnding {
   void SetRules(const StopRules& rules) { rules_ = rules; }
   void Check(const Progress& first_model);
   void Ask(RunEnd end) { End(end, false); }
-  void EndByHook() { End(RunEnd::kHook, true); }
+  void EndByHook(const std::string& why) {
+    if (!ended_) why_ = why;
+    End(RunEnd::kHook, true);
+  }
+  /// Of a run that a hook ended: what the hook says; else "".
+  const std::string& why() const { return why_; }
   bool ended() const { return ended_; }
   bool by_rules() const { return by_rules_; }
 
@@ -55,6 +61,7 @@ class RunEnding {
   StopRules rules_;
   const OnEnd on_end_;
   bool ended_ = false, by_rules_ = false;
+  std::string why_;
 };
 
 }  // namespace murmurate

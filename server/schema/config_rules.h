@@ -35,10 +35,10 @@ enum class ValueKind {
 /// working folder), and is held absolute. kPaths: one, or a list of them that may have names ("x:
 /// x.npy"); it is held as a list. kLayers: a list of units (64) and layers in words ("conv
 /// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings. kSetting:
-/// a number, a schedule or a curriculum. kNumbers: a list of numbers, each in the range. kNames:
-/// one string, or a list of them; it is held as a list. kDuration: "10s"; it is held as it stands.
-/// kBytes: a count, or a size such as "10GB"; it is held as a count. kSpans: one or several counts, or one or several durations; held as a list of integers or of
-/// strings. kNetwork: one of the choices, or layers as kLayers has them.
+/// a number, a schedule or a curriculum. kNumbers: numbers, each in the range. kNames: one string,
+/// or a list; held as a list. kDuration: "10s"; held as it stands. kBytes: a count, or a size such
+/// as "10GB"; held as a count. kSpans: counts, or durations, one or several; held as a list of
+/// integers or of strings. kNetwork: one of the choices, or layers as kLayers has them.
 struct ConfigRule {
   std::string section;
   std::string key;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "server/learn/algorithms.h"
+#include "server/learn/learn_loop.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 #include "tests/learn/example_batches.h"
@@ -83,6 +84,25 @@ TEST(LabelsTest, AHeldOutBatchIsScoredAndChangesNothing) {
   EXPECT_EQ(report.trained_steps, 0u);
   EXPECT_DOUBLE_EQ(report.eval_rows, 32.0);
   EXPECT_NEAR(report.eval_loss, std::log(2.0), 0.01);
+}
+
+TEST(LabelsTest, AHeldOutBatchIsNotSaidToBegin) {
+  const auto channel = std::make_shared<ExperienceChannel>(ExampleSpec(), 8, 4);
+  int begun = 0, reported = 0;
+  LearnCallbacks callbacks;
+  callbacks.on_batch = [&] { ++begun; };
+  callbacks.on_report = [&](const LearnReport&) { ++reported; };
+  callbacks.on_snapshot = [](std::shared_ptr<const Snapshot>) {};
+  LearnLoop loop(channel, std::make_unique<Learner>(OneTrunk(), Labels(), 5), std::move(callbacks));
+  for (const auto samples : {Samples::kRead, Samples::kHeldOut}) {
+    auto batch = *channel->empty.TryPop();
+    *batch = Separable(0);
+    batch->samples = samples;
+    ASSERT_TRUE(channel->ready.TryPush(std::move(batch)));
+    EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  }
+  EXPECT_EQ(reported, 2);
+  EXPECT_EQ(begun, 1);
 }
 
 // Where a run that was stopped scores its held-out rows again, nothing after them may move.

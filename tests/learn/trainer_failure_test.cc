@@ -39,6 +39,7 @@ class FailedLoop : public testing::Test {
     callbacks.on_failure = [this](const Status& status) { failures_.push_back(status); };
     callbacks.on_snapshot = [this](std::shared_ptr<const Snapshot>) { ++snapshots_; };
     callbacks.on_report = [this](const LearnReport&) { ++reports_; };
+    callbacks.on_batch = [this] { ++begun_; };
     callbacks.at_border = [this](const Learner&, std::uint64_t) { ++borders_; };
     loop_ = std::make_unique<LearnLoop>(channel_, MakeFailing(2), std::move(callbacks));
     (void)loop_->PollOnce(std::chrono::milliseconds(0));
@@ -55,7 +56,7 @@ class FailedLoop : public testing::Test {
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<LearnLoop> loop_;
   std::vector<Status> failures_;
-  int snapshots_ = 0, reports_ = 0, borders_ = 0;
+  int begun_ = 0, snapshots_ = 0, reports_ = 0, borders_ = 0;
 };
 
 TEST_F(FailedLoop, SaysSoOnceAndLearnsNothingMore) {
@@ -65,6 +66,7 @@ TEST_F(FailedLoop, SaysSoOnceAndLearnsNothingMore) {
   for (int batch = 0; batch < 5; ++batch) EXPECT_FALSE(LearnOne());
   ASSERT_EQ(failures_.size(), 1u);
   EXPECT_EQ(failures_[0].message(), "cuda:0: an illegal address was used");
+  EXPECT_EQ(begun_, 3) << "with the one that failed";
   EXPECT_EQ(snapshots_, 3) << "the initial weights and two versions";
   EXPECT_EQ(reports_, 2);
   EXPECT_EQ(borders_, 2);

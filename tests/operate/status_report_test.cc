@@ -80,11 +80,13 @@ TEST(StatusReport, OfAnEarlierVersionLeavesOutWhatItDoesNotSay) {
   EXPECT_THAT(*text, Not(HasSubstr("  staleness")));
 }
 
-TEST(StatusReadings, AreOfTheLearnerItsModelsStreamsAndActors) {
+TEST(StatusReadings, AreOfTheLearnerItsModelsStreamsHooksAndActors) {
+  constexpr Metric kCalls{"hook/calls", MetricKind::kTotal, "", "", "calls", false};
   StatusReport report;
   report.uptime_s = 12.5;
   report.models.emplace_back("model", "npc").Set(kVersion, 7);
   report.streams.emplace_back("stream", "pumps").Set(kStreamReceived, 3);
+  report.hooks.emplace_back("hook", "slow-log").Set(kCalls, std::uint64_t{31});
   report.actors = {.actors = {{.name = "a-1", .steps = 5}, {.name = "a-1", .steps = 6}},
                    .waiting = {"npc waits"}};
   report.actors.refusals[1] = 4;
@@ -96,6 +98,7 @@ TEST(StatusReadings, AreOfTheLearnerItsModelsStreamsAndActors) {
             std::string(wire::RefusalName(static_cast<wire::Refusal>(1))) + "\"} 4",
         std::string("murmurate_train_version_total{model=\"npc\"} 7"),
         std::string("murmurate_stream_received_total{stream=\"pumps\"} 3"),
+        std::string("murmurate_hook_calls_total{hook=\"slow-log\"} 31"),
         std::string("murmurate_actor_steps_total{actor=\"a-1\"} 11")})
     EXPECT_THAT(text, HasSubstr('\n' + line + '\n'));
 }

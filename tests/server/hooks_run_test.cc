@@ -53,7 +53,7 @@ TEST(HooksRun, BuiltInHooksDoWhatTheySayAndAHookEndsTheRun) {
   EXPECT_THAT(ran.output, HasSubstr("Ended by a hook: "));
   const std::string log = place.Read("runs/c/log.txt");
   EXPECT_THAT(log, HasSubstr("hook stop_at_step ends the run: step "));
-  EXPECT_THAT(log, HasSubstr("hook logging: step 3,072: train/value_loss "));
+  EXPECT_THAT(log, HasSubstr("hook logging: model default, step 3,072: train/value_loss "));
   EXPECT_THAT(log, HasSubstr("hook step_counter: step 3,072: "));
   EXPECT_THAT(log, HasSubstr("hook final_evaluation: mean return "));
   EXPECT_THAT(log, HasSubstr(" over 5 episodes without exploration"));
@@ -67,6 +67,7 @@ TEST(HooksRun, BuiltInHooksDoWhatTheySayAndAHookEndsTheRun) {
   const auto at = [&](const char* name, std::size_t from = 0) {
     return events.find("\"event\":\"" + std::string(name) + '"', from);
   };
+  EXPECT_THAT(events, HasSubstr("\"reason\":\"training is over: hook stop_at_step: step "));
   std::size_t place_of = at("begin");
   for (const char* next :
        {"before_batch", "version", "episode", "after_batch", "checkpoint", "end"}) {
