@@ -264,6 +264,7 @@ Ingest::Report Ingest::CollectReport() const {
   const std::lock_guard lock(state_->mutex);
   Report report;
   report.actors = state_->session.Actors(now_ns);
+  report.forgotten_actors = state_->session.ForgottenActors();
   report.refused_actors = state_->session.RefusedActors(now_ns);
   report.refusals = state_->session.refusals();
   report.duplicates = state_->session.duplicates();

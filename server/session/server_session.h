@@ -161,6 +161,9 @@ class ServerSession {
   using ActorReport = murmurate::ActorReport;
   using RefusedActor = murmurate::RefusedActor;
   std::vector<ActorReport> Actors(std::int64_t now_ns) const;
+  /// The counts of those that Actors has no more, one a name; of further names than 256 together,
+  /// without a name. When they were heard is not known any more (INT64_MAX).
+  std::vector<ActorReport> ForgottenActors() const;
   /// Those of the last half minute, at most 16.
   std::vector<RefusedActor> RefusedActors(std::int64_t now_ns) const;
   const std::array<std::uint64_t, kRefusalCount>& refusals() const;
