@@ -2,7 +2,8 @@
 
 namespace murmurate::wire {
 
-std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
+std::vector<ServerSession::ActorReport> ServerSession::Actors(
+    std::int64_t now_ns, std::vector<ActorReport>* forgotten) const {
   std::vector<ActorReport> reports;
   for (const auto& [id, sender] : state_->table.senders()) {
     if (!sender.heard_here) continue;
@@ -20,12 +21,9 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
     report.here_ns = now_ns - sender.first_heard_ns;
     reports.push_back(std::move(report));
   }
-  return reports;
-}
-
-std::vector<ServerSession::ActorReport> ServerSession::ForgottenActors() const {
-  std::vector<ActorReport> reports;
-  for (const auto& [name, report] : state_->table.forgotten()) reports.push_back(report);
+  if (forgotten == nullptr) return reports;
+  forgotten->clear();
+  for (const auto& [name, report] : state_->table.forgotten()) forgotten->push_back(report);
   return reports;
 }
 

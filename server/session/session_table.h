@@ -52,7 +52,7 @@ class SessionTable {
   std::uint64_t EnvironmentSteps(std::uint32_t model) const;
   std::uint64_t DroppedSteps(std::uint32_t model) const;
   std::uint64_t lost_trajectories() const { return lost_trajectories_; }
-  /// The counts of senders that are forgotten, by name (ServerSession::ForgottenActors).
+  /// The counts of senders that are forgotten, by name (ServerSession::Actors).
   const std::map<std::string, ServerSession::ActorReport>& forgotten() const { return forgotten_; }
 
  private:

@@ -151,7 +151,8 @@ TEST_F(ServerSessionTest, WhatForgottenActorsDidStaysCountedByTheirNames) {
     (void)session_.PopReplies();
     Pass(kMs);
   }
-  const auto forgotten = session_.ForgottenActors();
+  std::vector<ServerSession::ActorReport> forgotten;
+  (void)session_.Actors(now_, &forgotten);
   EXPECT_EQ(forgotten.size(), 257u) << "a name each, and further ones together";
   std::uint64_t trajectories = 0, steps = 0, staleness = 0;
   for (const auto& actor : forgotten) {
