@@ -44,10 +44,15 @@ Result<Config> LoadFor(const CommonArguments& common, const std::string& name) {
   return Config::Load(*source, overrides);
 }
 
+/// A cluster that is there keeps its settings, whatever variables are set.
+bool OnlyFromEnvironment(const CommonArguments& common) {
+  return std::ranges::all_of(common.overrides, IsFromEnvironment, &ConfigOverride::origin);
+}
+
 Result<ClusterPlan> PlanToStart(const CommonArguments& common, const ClusterArguments& arguments) {
   auto config = LoadFor(common, arguments.what);
   if (config.ok()) return PlanCluster(*config, arguments.host);
-  if (auto there = FindCluster(common, arguments); there.ok() && common.overrides.empty())
+  if (auto there = FindCluster(common, arguments); there.ok() && OnlyFromEnvironment(common))
     return there;
   return config.status();
 }
@@ -96,14 +101,22 @@ std::string Quoted(const std::string& word) {
   return quoted + '\'';
 }
 
-/// The same command, as it is typed on another host.
+/// The same command, as it is typed on another host. Of variables it has the names: their values
+/// may be secrets.
 std::string CommandElsewhere(const ClusterArguments& arguments, const CommonArguments& common) {
   std::string command = "murmurate cluster start " + Quoted(arguments.what);
-  for (const ConfigOverride& change : common.overrides)
+  std::string variables;
+  for (const ConfigOverride& change : common.overrides) {
+    if (IsFromEnvironment(change.origin)) {
+      variables += (variables.empty() ? ", with " : ", ") + change.origin;
+      continue;
+    }
     command += ' ' + (change.origin != "--set" && change.origin.starts_with("--")
                           ? change.origin + ' ' + Quoted(change.value)
                           : "--set " + Quoted(change.path + '=' + change.value));
-  return command + (arguments.fresh ? " --fresh" : "");
+  }
+  command += arguments.fresh ? " --fresh" : "";
+  return command + variables + (variables.empty() ? "" : " set as here");
 }
 
 /// Starter starts parts and waits until they answer.

@@ -230,6 +230,7 @@ ActorsView Daemon::State::Actors() {
     report.waiting.push_back(std::move(sentence));
   for (std::string& sentence : models.Waiting()) report.waiting.push_back(std::move(sentence));
   return {.actors = std::move(report.actors),
+          .forgotten = std::move(report.forgotten_actors),
           .refused = std::move(report.refused_actors),
           .refusals = report.refusals,
           .duplicates = report.duplicates,

@@ -9,15 +9,15 @@ namespace {
 
 constexpr int kIrVersion = 7, kOperatorSet = 13;
 
-ProtobufWriter ShapeOf(const OnnxValue& value) {
-  ProtobufWriter all;
+ProtobufMessage ShapeOf(const OnnxValue& value) {
+  ProtobufMessage all;
   if (value.has_batch) {
-    ProtobufWriter batch;
-    batch.Text(2, "batch");  // dim_param
+    ProtobufMessage batch;
+    batch.Bytes(2, "batch");  // dim_param
     all.Message(1, batch);
   }
   for (const int size : value.shape) {
-    ProtobufWriter one;
+    ProtobufMessage one;
     one.Integer(1, size);  // dim_value
     all.Message(1, one);
   }
@@ -25,35 +25,35 @@ ProtobufWriter ShapeOf(const OnnxValue& value) {
 }
 
 /// A ValueInfoProto.
-ProtobufWriter ValueInfo(const OnnxValue& value) {
-  ProtobufWriter tensor;
+ProtobufMessage ValueInfo(const OnnxValue& value) {
+  ProtobufMessage tensor;
   tensor.Integer(1, static_cast<std::int64_t>(value.type));
   tensor.Message(2, ShapeOf(value));
-  ProtobufWriter type;
+  ProtobufMessage type;
   type.Message(1, tensor);
-  ProtobufWriter info;
-  info.Text(1, value.name);
+  ProtobufMessage info;
+  info.Bytes(1, value.name);
   info.Message(2, type);
-  info.Text(3, value.meaning);
+  info.Bytes(3, value.meaning);
   return info;
 }
 
 /// A TensorProto.
-ProtobufWriter Tensor(const std::string& name, OnnxType type, const std::vector<int>& shape,
-                      std::span<const std::byte> numbers) {
-  ProtobufWriter tensor;
+ProtobufMessage Tensor(const std::string& name, OnnxType type, const std::vector<int>& shape,
+                       std::span<const std::byte> numbers) {
+  ProtobufMessage tensor;
   for (const int size : shape) tensor.Integer(1, size);
   tensor.Integer(2, static_cast<std::int64_t>(type));
-  tensor.Text(8, name);
+  tensor.Bytes(8, name);
   tensor.Numbers(9, numbers);  // raw_data
   return tensor;
 }
 
 /// An AttributeProto.
-ProtobufWriter Attribute(const OnnxAttribute& attribute) {
+ProtobufMessage Attribute(const OnnxAttribute& attribute) {
   constexpr int kInt = 2, kInts = 7;
-  ProtobufWriter message;
-  message.Text(1, attribute.name);
+  ProtobufMessage message;
+  message.Bytes(1, attribute.name);
   if (const auto* one = std::get_if<std::int64_t>(&attribute.value)) {
     message.Integer(3, *one);
     message.Integer(20, kInt);
@@ -98,11 +98,11 @@ std::string OnnxGraph::Integers(const std::vector<std::int64_t>& values) {
 void OnnxGraph::AddNode(std::string_view type, const std::vector<std::string>& inputs,
                         const std::vector<std::string>& outputs,
                         const std::vector<OnnxAttribute>& attributes) {
-  ProtobufWriter node;
-  for (const std::string& input : inputs) node.Text(1, input);
-  for (const std::string& output : outputs) node.Text(2, output);
-  node.Text(3, outputs.front());
-  node.Text(4, type);
+  ProtobufMessage node;
+  for (const std::string& input : inputs) node.Bytes(1, input);
+  for (const std::string& output : outputs) node.Bytes(2, output);
+  node.Bytes(3, outputs.front());
+  node.Bytes(4, type);
   for (const OnnxAttribute& attribute : attributes) node.Message(5, Attribute(attribute));
   nodes_.Message(1, node);
 }
@@ -126,21 +126,21 @@ std::vector<std::string> OnnxGraph::Nodes(std::string_view type,
 
 std::string OnnxGraph::File(const std::map<std::string, std::string>& metadata) const {
   std::string graph = nodes_.bytes();
-  ProtobufWriter name;
-  name.Text(2, "murmurate");
+  ProtobufMessage name;
+  name.Bytes(2, "murmurate");
   graph += name.bytes() + constants_.bytes() + inputs_.bytes() + outputs_.bytes();
-  ProtobufWriter operators;
-  operators.Text(1, "");
+  ProtobufMessage operators;
+  operators.Bytes(1, "");
   operators.Integer(2, kOperatorSet);
-  ProtobufWriter model;
+  ProtobufMessage model;
   model.Integer(1, kIrVersion);
-  model.Text(2, "murmurate");
-  model.Text(7, graph);
+  model.Bytes(2, "murmurate");
+  model.Bytes(7, graph);
   model.Message(8, operators);
   for (const auto& [key, value] : metadata) {
-    ProtobufWriter entry;
-    entry.Text(1, key);
-    entry.Text(2, value);
+    ProtobufMessage entry;
+    entry.Bytes(1, key);
+    entry.Bytes(2, value);
     model.Message(14, entry);
   }
   return model.bytes();

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "server/exchange/protobuf_writer.h"
+#include "server/metrics/protobuf_message.h"
 
 namespace murmurate {
 
@@ -71,7 +71,7 @@ class OnnxGraph {
                const std::vector<std::string>& outputs,
                const std::vector<OnnxAttribute>& attributes);
 
-  ProtobufWriter nodes_, constants_, inputs_, outputs_;  ///< fields of a GraphProto
+  ProtobufMessage nodes_, constants_, inputs_, outputs_;  ///< fields of a GraphProto
   int named_ = 0;
 };
 

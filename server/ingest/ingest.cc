@@ -263,7 +263,7 @@ Ingest::Report Ingest::CollectReport() const {
   const std::int64_t now_ns = MonotonicNs();
   const std::lock_guard lock(state_->mutex);
   Report report;
-  report.actors = state_->session.Actors(now_ns);
+  report.actors = state_->session.Actors(now_ns, &report.forgotten_actors);
   report.refused_actors = state_->session.RefusedActors(now_ns);
   report.refusals = state_->session.refusals();
   report.duplicates = state_->session.duplicates();

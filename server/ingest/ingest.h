@@ -106,7 +106,7 @@ class Ingest {
   std::vector<std::string> addresses() const;  ///< as really bound
   /// A consistent copy for status and metrics; any thread.
   struct Report {
-    std::vector<wire::ServerSession::ActorReport> actors;
+    std::vector<wire::ServerSession::ActorReport> actors, forgotten_actors;
     std::vector<wire::ServerSession::RefusedActor> refused_actors;
     std::array<std::uint64_t, wire::kRefusalCount> refusals{};
     std::uint64_t duplicates = 0, messages = 0, bytes = 0;

@@ -35,7 +35,7 @@ struct ActorSum {
     reading.Set(kActorLive, live);
     reading.Set(kActorStalled, stalled);
     reading.Set(kActorAgents, agents);
-    reading.Set(kActorSilent, static_cast<double>(silent_ns) * 1e-9);
+    if (silent_ns < INT64_MAX) reading.Set(kActorSilent, static_cast<double>(silent_ns) * 1e-9);
     reading.Set(kActorSteps, steps);
     reading.Set(kActorDropped, dropped);
     reading.Set(kActorTrajectories, trajectories);

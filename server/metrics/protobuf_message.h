@@ -1,8 +1,11 @@
 // ProtobufMessage: the bytes of a Protocol Buffers message, field after field, as the wire format
-// has them (https://protobuf.dev/programming-guides/encoding). Strings are to be UTF-8.
+// has them (https://protobuf.dev/programming-guides/encoding): what TensorBoard's events and
+// files of ONNX consist of. Fields lie in the order of the calls, a repeated field is several calls,
+// `field` is 1 or above. Strings are to be UTF-8.
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,6 +19,10 @@ class ProtobufMessage {
     Key(field, 0);
     Append(value);
     return *this;
+  }
+  /// An int32, int64, bool or enum field.
+  ProtobufMessage& Integer(int field, std::int64_t value) {
+    return Varint(field, static_cast<std::uint64_t>(value));
   }
   ProtobufMessage& Double(int field, double value) {
     Key(field, 1);
@@ -33,6 +40,11 @@ class ProtobufMessage {
     Append(value.size());
     bytes_ += value;
     return *this;
+  }
+  /// A bytes field with numbers as they lie in memory.
+  ProtobufMessage& Numbers(int field, std::span<const std::byte> numbers) {
+    static_assert(std::endian::native == std::endian::little);
+    return Bytes(field, {reinterpret_cast<const char*>(numbers.data()), numbers.size()});
   }
   ProtobufMessage& Message(int field, const ProtobufMessage& value) {
     return Bytes(field, value.bytes());

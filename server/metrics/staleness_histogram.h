@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "server/metrics/histogram.h"
@@ -31,6 +32,10 @@ class StalenessHistogram {
   void Add(std::uint64_t versions) {
     ++counts_[static_cast<std::size_t>(BucketOf(versions))];
     sum_ += static_cast<double>(versions);
+  }
+  void Add(const StalenessHistogram& other) {
+    std::ranges::transform(counts_, other.counts_, counts_.begin(), std::plus<>());
+    sum_ += other.sum_;
   }
   const std::array<std::uint64_t, kBuckets>& counts() const { return counts_; }
   /// The same with the last version of each bucket as its bound.

@@ -253,7 +253,7 @@ void Operate::ApplyEvaluation(const std::string& model, const Evaluation& evalua
 }
 
 void Operate::WriteRows(std::int64_t now_ns) {
-  const std::vector<MetricSample> actors = StalenessSamples(options_.actors().actors);
+  const std::vector<MetricSample> actors = StalenessSamples(options_.actors().counted());
   for (const auto& model : models_) {
     const bool first = model == models_.front();
     Status status = model->WriteRow(now_ns, first ? actors : std::vector<MetricSample>());

@@ -29,7 +29,8 @@ std::vector<Reading> StatusReadings(const StatusReport& report) {
   readings.insert(readings.end(), report.models.begin(), report.models.end());
   readings.insert(readings.end(), report.streams.begin(), report.streams.end());
   readings.insert(readings.end(), report.hooks.begin(), report.hooks.end());
-  for (Reading& actor : ActorReadings(report.actors.actors)) readings.push_back(std::move(actor));
+  for (Reading& actor : ActorReadings(report.actors.counted()))
+    readings.push_back(std::move(actor));
   return readings;
 }
 

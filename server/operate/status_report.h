@@ -16,12 +16,20 @@ namespace murmurate {
 /// ActorsView is what the ingest thread knows of the actors, as the daemon hands it over.
 struct ActorsView {
   std::vector<ActorReport> actors;
+  std::vector<ActorReport> forgotten = {};  ///< counts of actors long gone, one a name
   std::vector<RefusedActor> refused = {};
   std::array<std::uint64_t, wire::kRefusalCount> refusals{};
   std::uint64_t duplicates = 0, messages = 0, bytes = 0;
   std::vector<std::string> waiting;        ///< who waits for whom and why
   std::vector<std::string> troubles = {};  ///< what does not go as it should, beside checkpoints
   std::uint64_t lost_trajectories = 0;     ///< when the learner died before
+
+  /// Actors and those forgotten: what metrics sum up, so that their sums do not fall.
+  std::vector<ActorReport> counted() const {
+    std::vector<ActorReport> all = actors;
+    all.insert(all.end(), forgotten.begin(), forgotten.end());
+    return all;
+  }
 };
 
 struct StatusReport {

@@ -54,6 +54,18 @@ std::uint64_t Sender::Steps(const Share& share) const {
   return pace == Pace::kLockstep ? steps : std::max(steps, share.pinged_steps);
 }
 
+void Sender::AddTo(ServerSession::ActorReport* report) const {
+  report->trajectories += trajectories;
+  report->refused += refused;
+  for (const auto& [model, share] : shares) {
+    report->steps += Steps(share);
+    report->dropped_steps += share.pinged_dropped;
+    report->waited_ns += share.wait.waited_ns;
+    report->played_ns += share.wait.played_ns;
+  }
+  report->staleness.Add(staleness);
+}
+
 std::uint64_t Sender::acknowledged_through() const {
   return unacknowledged.empty() ? acknowledged
                                 : std::min(acknowledged, unacknowledged.begin()->first - 1);

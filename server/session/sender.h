@@ -117,6 +117,8 @@ struct Sender {
   Share* ShareOfModel(std::uint32_t number);
   int agents() const;
   std::uint64_t Steps(const Share& share) const;
+  /// Adds its counts to those of `report`.
+  void AddTo(ServerSession::ActorReport* report) const;
 };
 
 /// All senders by id, gone ones too.

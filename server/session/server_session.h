@@ -160,7 +160,11 @@ class ServerSession {
   using TroubleReport = murmurate::TroubleReport;
   using ActorReport = murmurate::ActorReport;
   using RefusedActor = murmurate::RefusedActor;
-  std::vector<ActorReport> Actors(std::int64_t now_ns) const;
+  /// `forgotten`, where given, becomes the counts of those that are not among these any more, one a
+  /// name; of further names than 256 together, without a name. When they were heard is not known
+  /// (INT64_MAX).
+  std::vector<ActorReport> Actors(std::int64_t now_ns,
+                                  std::vector<ActorReport>* forgotten = nullptr) const;
   /// Those of the last half minute, at most 16.
   std::vector<RefusedActor> RefusedActors(std::int64_t now_ns) const;
   const std::array<std::uint64_t, kRefusalCount>& refusals() const;

@@ -2,21 +2,15 @@
 
 namespace murmurate::wire {
 
-std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
+std::vector<ServerSession::ActorReport> ServerSession::Actors(
+    std::int64_t now_ns, std::vector<ActorReport>* forgotten) const {
   std::vector<ActorReport> reports;
   for (const auto& [id, sender] : state_->table.senders()) {
     if (!sender.heard_here) continue;
     ActorReport report{.name = sender.name, .sender = id, .health = sender.health};
     if (sender.cut_off()) report.health = Sender::Health::kGone;
     report.agents = sender.agents();
-    report.trajectories = sender.trajectories;
-    report.refused = sender.refused;
-    for (const auto& [model, share] : sender.shares) {
-      report.steps += sender.Steps(share);
-      report.dropped_steps += share.pinged_dropped;
-      report.waited_ns += share.wait.waited_ns;
-      report.played_ns += share.wait.played_ns;
-    }
+    sender.AddTo(&report);
     for (const PingTrouble& trouble : sender.troubles) {
       if (sender.gone() || trouble.model >= sender.models.size()) continue;
       report.troubles.push_back(
@@ -25,9 +19,11 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
     }
     report.silent_ns = now_ns - sender.last_heard_ns;
     report.here_ns = now_ns - sender.first_heard_ns;
-    report.staleness = sender.staleness;
     reports.push_back(std::move(report));
   }
+  if (forgotten == nullptr) return reports;
+  forgotten->clear();
+  for (const auto& [name, report] : state_->table.forgotten()) forgotten->push_back(report);
   return reports;
 }
 

@@ -6,7 +6,7 @@
 namespace murmurate::wire {
 namespace {
 
-constexpr std::size_t kMostGone = 256;
+constexpr std::size_t kMostGone = 256, kMostForgottenNames = 256;
 constexpr std::int64_t kLastWordsNs = 1'000'000'000;  ///< of one whose connection is gone
 constexpr std::uint64_t kMostIndices = 1u << 24;
 
@@ -183,8 +183,19 @@ void SessionTable::ForgetOldest(std::size_t count) {
       old_dropped_[model] += share.pinged_dropped;
       former_agents_ -= share.former.size();
     }
+    if (sender.heard_here) CountForgotten(sender);
     senders_.erase(gone[i].second);
   }
+}
+
+void SessionTable::CountForgotten(const Sender& sender) {
+  const bool known = forgotten_.contains(sender.name);
+  const std::string name = known || forgotten_.size() < kMostForgottenNames ? sender.name : "";
+  ServerSession::ActorReport& sum = forgotten_[name];
+  sum.name = name;
+  sum.health = Sender::Health::kGone;
+  sum.silent_ns = sum.here_ns = INT64_MAX;
+  sender.AddTo(&sum);
 }
 
 bool SessionTable::Know(std::uint32_t model, const ServerSession::Position& position,

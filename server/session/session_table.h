@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -51,12 +52,15 @@ class SessionTable {
   std::uint64_t EnvironmentSteps(std::uint32_t model) const;
   std::uint64_t DroppedSteps(std::uint32_t model) const;
   std::uint64_t lost_trajectories() const { return lost_trajectories_; }
+  /// The counts of senders that are forgotten, by name (ServerSession::Actors).
+  const std::map<std::string, ServerSession::ActorReport>& forgotten() const { return forgotten_; }
 
  private:
   void SetSlots(Share& share, const std::vector<std::uint32_t>& numbers);
   void ReplaceSlots(Share& share, std::vector<AgentSlot> slots);
   void FreeSlots(Share& share);
   void ForgetOldest(std::size_t count);
+  void CountForgotten(const Sender& sender);
 
   const ServerSession::Limits limits_;
   const bool resumed_;
@@ -67,6 +71,7 @@ class SessionTable {
   std::uint64_t sessions_ = 0;
   std::size_t slots_ = 0, former_agents_ = 0;  ///< entries of all Share::slots and Share::former
   std::vector<std::uint64_t> old_steps_, old_dropped_;  ///< by model, of senders forgotten
+  std::map<std::string, ServerSession::ActorReport> forgotten_;
   std::uint64_t lost_trajectories_ = 0;
 };
 

@@ -328,19 +328,25 @@ TEST(DeviceReplayTrainer, LearnsTheSameFromRowsThatTheDeviceKeeps) {
   }
 }
 
-/// New steps have the largest priority so far.
+/// New steps have the largest priority so far. Where errors count for nothing, others are drawn.
 TEST(DeviceReplayTrainer, DrawsKeptRowsByTheirErrors) {
   ReplayCase one = ChoiceCases()[0];
+  ASSERT_GT(one.settings.replay.priority_exponent, 0);
   one.settings.trajectory_length = 8;
   one.settings.batch_steps = 32;
   one.settings.replay.learning_starts = 64;
   one.settings.replay.samples_per_insert = 4;
   one.settings.replay.capacity = 128;
   one.settings.replay.memory = RowMemory::kDevice;
+  ReplayCase alike = one;
+  alike.settings.replay.priority_exponent = 0;
   const Played played = Play(one, OnDevice(one, MakeTestDevice())),
-               again = Play(one, OnDevice(one, MakeTestDevice()));
+               again = Play(one, OnDevice(one, MakeTestDevice())),
+               by_chance = Play(alike, OnDevice(alike, MakeTestDevice()));
   EXPECT_GT(played.updates, 20u);
+  EXPECT_EQ(played.updates, by_chance.updates);
   EXPECT_EQ(played.parameters, again.parameters);
+  EXPECT_NE(played.parameters, by_chance.parameters);
   for (const float parameter : played.parameters) ASSERT_TRUE(std::isfinite(parameter));
 }
 

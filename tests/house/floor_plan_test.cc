@@ -40,7 +40,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/compute", {"shared/compute"}},
       {"server/compute/device", {}},
       {"server/network", {"shared/model", "shared/inference", "server/compute"}},
-      {"server/exchange", {"shared/model", "shared/inference"}},
+      {"server/exchange", {"server/metrics", "shared/model", "shared/inference"}},
       {"server/experience", {"shared/model", "shared/trajectory"}},
       {"server/session", {"server/metrics", "shared/wire"}},
       {"server/schema", {"shared/model", "shared/wire"}},

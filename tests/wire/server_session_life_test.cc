@@ -139,6 +139,36 @@ TEST_F(ServerSessionTest, StormOfActorsThatComeAndGoLeavesABoundedBookAndTheRigh
   EXPECT_EQ(session_.EnvironmentSteps(0), 1000u * 8);
 }
 
+TEST_F(ServerSessionTest, WhatForgottenActorsDidStaysCountedByTheirNames) {
+  AddNpc();
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    Client a = MakeClient(i <= 300 ? "game" : std::to_string(i), i);
+    Join(a);
+    Send(a);
+    session_.CountStaleness(i, 2);
+    session_.ReleaseTrajectories(0, 1, 1, now_);
+    Say(a, Bye{});
+    (void)session_.PopReplies();
+    Pass(kMs);
+  }
+  std::vector<ServerSession::ActorReport> forgotten;
+  (void)session_.Actors(now_, &forgotten);
+  EXPECT_EQ(forgotten.size(), 257u) << "a name each, and further ones together";
+  std::uint64_t trajectories = 0, steps = 0, staleness = 0;
+  for (const auto& actor : forgotten) {
+    trajectories += actor.trajectories;
+    steps += actor.steps;
+    staleness += actor.staleness.ToHistogram().count();
+    if (actor.name == "game") {
+      EXPECT_EQ(actor.trajectories, 300u);
+    }
+    EXPECT_EQ(actor.health, ServerSession::ActorReport::Health::kGone);
+  }
+  EXPECT_EQ(trajectories, 744u);
+  EXPECT_EQ(steps, 744u * 8);
+  EXPECT_EQ(staleness, 744u);
+}
+
 TEST_F(ServerSessionTest, MessagesForOtherSocketsAreUnknownHere) {
   AddNpc();
   Client a = MakeClient("a", 11);

@@ -1,4 +1,4 @@
-#include "server/exchange/protobuf_writer.h"
+#include "server/metrics/protobuf_message.h"
 
 #include <gtest/gtest.h>
 
@@ -10,20 +10,20 @@ namespace {
 using namespace std::string_literals;
 
 // The examples of https://protobuf.dev/programming-guides/encoding.
-TEST(ProtobufWriter, WritesTheExamplesOfTheFormat) {
-  ProtobufWriter one;
+TEST(ProtobufMessage, WritesTheExamplesOfTheFormat) {
+  ProtobufMessage one;
   one.Integer(1, 150);
   EXPECT_EQ(one.bytes(), "\x08\x96\x01"s);
-  ProtobufWriter text;
-  text.Text(2, "testing");
+  ProtobufMessage text;
+  text.Bytes(2, "testing");
   EXPECT_EQ(text.bytes(), "\x12\x07testing"s);
-  ProtobufWriter outer;
+  ProtobufMessage outer;
   outer.Message(3, one);
   EXPECT_EQ(outer.bytes(), "\x1a\x03\x08\x96\x01"s);
 }
 
-TEST(ProtobufWriter, WritesNumbersAtTheBorders) {
-  ProtobufWriter numbers;
+TEST(ProtobufMessage, WritesNumbersAtTheBorders) {
+  ProtobufMessage numbers;
   numbers.Integer(1, 0);
   numbers.Integer(15, 127);
   numbers.Integer(16, 128);
@@ -35,8 +35,8 @@ TEST(ProtobufWriter, WritesNumbersAtTheBorders) {
             "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s);
 }
 
-TEST(ProtobufWriter, WritesFloatsAndRawNumbers) {
-  ProtobufWriter numbers;
+TEST(ProtobufMessage, WritesFloatsAndRawNumbers) {
+  ProtobufMessage numbers;
   numbers.Float(2, 1.0f);
   const std::array<float, 2> raw = {0.5f, -2.0f};
   numbers.Numbers(9, std::as_bytes(std::span(raw)));
@@ -45,9 +45,9 @@ TEST(ProtobufWriter, WritesFloatsAndRawNumbers) {
             "\x4a\x08\x00\x00\x00\x3f\x00\x00\x00\xc0"s);
 }
 
-TEST(ProtobufWriter, WritesALongText) {
-  ProtobufWriter text;
-  text.Text(1, std::string(300, 'x'));
+TEST(ProtobufMessage, WritesALongText) {
+  ProtobufMessage text;
+  text.Bytes(1, std::string(300, 'x'));
   EXPECT_EQ(text.bytes(), "\x0a\xac\x02" + std::string(300, 'x'));
 }
 
