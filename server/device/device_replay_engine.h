@@ -46,8 +46,8 @@ class DeviceReplayEngine {
   /// How many passes Run takes at once, and how many steps a pass.
   const ReplayPasses& passes() const { return passes_; }
 
-  /// Before passes of a batch are laid: what its replay has written (ReplayPasses::Update).
-  void Update(const TrainingBatch& batch) { passes_.Update(batch); }
+  /// Before passes of a batch are laid: what its replay has written (SentRows::Update).
+  void Update(const TrainingBatch& batch) { passes_.sent().Update(batch); }
   /// A pass of the next Run, as ReplayPasses::Lay has it. The device is idle. Draws the noise of the
   /// steps, as server/learn's algorithm does: where returns end, and in an `update` at the steps, too.
   void Lay(int pass, const TrainingBatch& batch, std::span<const std::int32_t> rows,

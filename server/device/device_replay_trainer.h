@@ -35,7 +35,7 @@ class DeviceReplayTrainer : public BatchTrainer {
   BatchSums Finish() override;
   Status Health() const override;
   std::string Progress() const override { return where_; }
-  bool copies_kept_rows() const override { return engine_->passes().keeps_rows(); }
+  bool copies_kept_rows() const override { return engine_->passes().sent().by_name(); }
 
   std::span<const float> parameters() const override;
   void SetParameters(std::span<const float> parameters) override;

@@ -5,7 +5,6 @@
 
 #include "server/device/device_control.h"
 #include "server/learn/window_return.h"
-#include "server/replay/replay_rows.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -27,12 +26,9 @@ ReplayPasses::ReplayPasses(const ModelSpec& spec, const AlgorithmSettings& setti
       words_(static_cast<std::size_t>(ActionLayout(spec.spaces.action, spec.continuous).words())),
       mask_bytes_(
           static_cast<std::size_t>(ActionLayout(spec.spaces.action, spec.continuous).mask_bytes())),
-      row_bytes_(TrajectoryLayout(spec, settings.trajectory_length).row_bytes()),
-      frames_(static_cast<std::size_t>(TrajectoryLayout(spec, settings.trajectory_length).frames)),
-      sent_bytes_(settings.replay.memory == RowMemory::kDevice ? sizeof(std::uint32_t)
-                                                               : row_bytes_),
-      history_(frames_ + 2) {
-  const auto rows = static_cast<std::size_t>(rows_), all = all_rows();
+      sent_(spec, settings, static_cast<std::size_t>(most_ * 2 * rows_), memory),
+      history_(sent_.frames() + 2) {
+  const auto rows = static_cast<std::size_t>(rows_);
   at_.head_at = PlanList(sizeof(ReplayHead));
   at_.rows.row_at = PlanList(2 * rows * sizeof(std::int32_t));
   at_.rows.source_at = PlanList(2 * rows * sizeof(std::int32_t));
@@ -43,19 +39,8 @@ ReplayPasses::ReplayPasses(const ModelSpec& spec, const AlgorithmSettings& setti
   at_.weight_at = PlanList(rows * sizeof(float));
   noise_at_ = PlanList(2 * rows * static_cast<std::size_t>(noise) * sizeof(float));
   at_.rows.pass_bytes = (at_.rows.pass_bytes + kBorder - 1) / kBorder * kBorder;
-  const auto plan = [&](std::size_t bytes) {
-    return memory->Plan<std::byte>(MemoryPurpose::kBatches, bytes);
-  };
-  lists_ = plan(static_cast<std::size_t>(most_) * at_.rows.pass_bytes);
-  observation_ = plan(all * row_bytes_);
-  frames0_ = plan(all * frames_ * row_bytes_);
-  flags_ = memory->Plan<std::uint8_t>(MemoryPurpose::kBatches, all);
-  if (settings.replay.memory != RowMemory::kDevice) return;
-  names_ = memory->Plan<std::uint32_t>(MemoryPurpose::kBatches, all);
-  frame_names_ = memory->Plan<std::uint32_t>(MemoryPurpose::kBatches, all * frames_);
-  const TrajectoryLayout layout(spec, settings.trajectory_length);
-  kept_ = std::make_unique<MirroredRows>(ReplayRows::PlacesFor(layout, settings.replay.capacity),
-                                         row_bytes_, memory);
+  lists_ = memory->Plan<std::byte>(MemoryPurpose::kBatches,
+                                   static_cast<std::size_t>(most_) * at_.rows.pass_bytes);
 }
 
 std::size_t ReplayPasses::PlanList(std::size_t bytes) {
@@ -65,18 +50,10 @@ std::size_t ReplayPasses::PlanList(std::size_t bytes) {
 }
 
 Status ReplayPasses::Start(Device* device) {
-  pinned_ = std::make_unique<PinnedBlock>(device,
-                                          lists_.size() + all_rows() * (1 + frames_) * sent_bytes_);
+  pinned_ = std::make_unique<PinnedBlock>(device, lists_.size());
   if (pinned_->data() == nullptr) return NoPinnedMemory();
   device_ = device;
-  device->ClearMemory(Stream::kMain, flags_.data(), flags_.bytes());
-  return kept_ == nullptr ? Status() : kept_->Start(device);
-}
-
-void ReplayPasses::Update(const TrainingBatch& batch) {
-  MURMURATE_CHECK((batch.kept != nullptr) == keeps_rows(),
-                  "rows or their names, as it was planned");
-  if (kept_ != nullptr) kept_->Update(batch.kept);
+  return sent_.Start(device);
 }
 
 void ReplayPasses::Lay(int pass, const TrainingBatch& batch, std::span<const std::int32_t> rows,
@@ -126,62 +103,23 @@ void ReplayPasses::LayRow(int pass, int place, const TrainingBatch& batch, const
   const bool padding = seen.row == SeenRow::kPadding;
   HostList<std::int32_t>(pass, at_.rows.source_at)[place] =
       padding ? PassLists::kPadding : PassLists::kOwn;
-  std::byte* const observation = pinned_->data() + lists_.size();
-  std::byte* const frames = observation + all_rows() * sent_bytes_;
-  if (padding) {  // a name that means a row
-    std::memset(observation + to * sent_bytes_, 0, sent_bytes_);
-    std::memset(frames + to * frames_ * sent_bytes_, 0, frames_ * sent_bytes_);
-    return;
-  }
+  if (padding) return sent_.Lay(to, {});
   const std::span<const std::byte*> rows(history_);
   rows[0] = seen.successor;
   batch.History(seen.row, rows.subspan(1));
-  const std::size_t newest = seen.successor != nullptr ? 0 : 1;
-  std::memcpy(observation + to * sent_bytes_, rows[newest], sent_bytes_);
-  for (std::size_t age = 1; age <= frames_; ++age) {
-    std::byte* const frame = frames + ((to + 1) * frames_ - age) * sent_bytes_;
-    if (rows[newest + age] != nullptr)
-      std::memcpy(frame, rows[newest + age], sent_bytes_);
-    else
-      std::memset(frame, 0, sent_bytes_);
-  }
+  sent_.Lay(to, rows.subspan(seen.successor != nullptr ? 0 : 1));
 }
 
 void ReplayPasses::EnqueueUp(int passes) const {
   const auto count = static_cast<std::size_t>(passes);
-  const std::size_t rows = count * 2 * static_cast<std::size_t>(rows_);
-  const std::byte* from = pinned_->data();
-  device_->CopyIn(Stream::kMain, lists_.data(), from, count * at_.rows.pass_bytes);
-  from += lists_.size();
-  EnqueueRows(from, rows, names_, observation_);
-  from += all_rows() * sent_bytes_;
-  if (frames_ > 0) EnqueueRows(from, rows * frames_, frame_names_, frames0_);
-}
-
-/// Rows of observations, or their names.
-void ReplayPasses::EnqueueRows(const std::byte* from, std::size_t rows,
-                               const DeviceArray<std::uint32_t>& names,
-                               const DeviceArray<std::byte>& to) const {
-  void* const first = kept_ == nullptr ? static_cast<void*>(to.data()) : names.data();
-  device_->CopyIn(Stream::kMain, first, from, rows * sent_bytes_);
-  if (kept_ != nullptr) kept_->Copy(names, rows, to.data());
+  device_->CopyIn(Stream::kMain, lists_.data(), pinned_->data(), count * at_.rows.pass_bytes);
+  sent_.EnqueueUp(count * 2 * static_cast<std::size_t>(rows_));
 }
 
 ReplayLists ReplayPasses::lists() const {
   ReplayLists lists = at_;
   lists.rows.lists = lists_.data();
   return lists;
-}
-
-BatchObservations ReplayPasses::observations() const {
-  return {.observation = observation_.data(),
-          .next_observation = nullptr,
-          .final_observation = nullptr,
-          .frames0 = frames0_.data(),
-          .flags = flags_.data(),
-          .row_bytes = row_bytes_,
-          .length = 1,
-          .frames = static_cast<int>(frames_)};
 }
 
 }  // namespace murmurate

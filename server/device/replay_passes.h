@@ -3,12 +3,9 @@
 // rows() places; its steps come first, and what is left is padding.
 //
 // Each pass brings the rows of observations that its networks see (the steps, and where their returns
-// end, each with the frames that a stack needs of before), and lists of actions, masks, returns and
+// end; sent_rows.h), and lists of actions, masks, returns and
 // weights (calls/replay.h). So a recorded step is the same whatever shape the batch has that the steps
 // are of.
-//
-// With a replay's rows on the device (ReplaySettings::memory) the names of rows go there in place of
-// rows, which are put together from the copy (mirrored_rows.h).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +16,8 @@
 #include "server/compute/device/calls/replay.h"
 #include "server/compute/device/device.h"
 #include "server/compute/device/device_memory.h"
-#include "server/device/mirrored_rows.h"
 #include "server/device/pinned_block.h"
+#include "server/device/sent_rows.h"
 #include "server/experience/training_batch.h"
 #include "server/learn/algorithm_settings.h"
 #include "server/learn/lanes.h"
@@ -42,9 +39,9 @@ class ReplayPasses {
   int steps() const { return steps_; }  ///< of a pass, at most
   int rows() const { return rows_; }    ///< places of a pass: a multiple of 16
 
-  /// The rows that a batch's store has written, if they are kept on the device; it is idle.
-  void Update(const TrainingBatch& batch);
-  bool keeps_rows() const { return kept_ != nullptr; }
+  /// The rows that the networks see.
+  SentRows& sent() { return sent_; }
+  const SentRows& sent() const { return sent_; }
   /// Writes pass `pass`: rows of a batch, at least 1 and at most steps(), and how far targets move
   /// after it. What was enqueued up before has come.
   void Lay(int pass, const TrainingBatch& batch, std::span<const std::int32_t> rows,
@@ -57,7 +54,7 @@ class ReplayPasses {
   ReplayLists lists() const;
   /// The list of noise, in bytes from a pass's start.
   std::size_t noise_at() const { return noise_at_; }
-  BatchObservations observations() const;
+  BatchObservations observations() const { return sent_.observations(); }
 
  private:
   template <typename T>
@@ -68,26 +65,20 @@ class ReplayPasses {
   std::size_t PlanList(std::size_t bytes);
   void LayRow(int pass, int place, const TrainingBatch& batch, const SeenRow& seen);
   void LayStep(int pass, int place, const TrainingBatch& batch, std::int32_t row);
-  void EnqueueRows(const std::byte* from, std::size_t rows, const DeviceArray<std::uint32_t>& names,
-                   const DeviceArray<std::byte>& to) const;
   void LayMask(int pass, int place, const TrainingBatch& batch, const SeenRow& end) const;
-  std::size_t all_rows() const { return static_cast<std::size_t>(most_ * 2 * rows_); }
   std::size_t RowOf(int pass, int place) const {
     return static_cast<std::size_t>(pass * 2 * rows_ + place);
   }
 
   const int most_, steps_, rows_, n_step_;
   const double gamma_;
-  const std::size_t words_, mask_bytes_, row_bytes_, frames_;
-  const std::size_t sent_bytes_;  ///< of each row that goes up: the row, or its name
-  ReplayLists at_ = {};           ///< offsets alone
+  const std::size_t words_, mask_bytes_;
+  SentRows sent_;
+  ReplayLists at_ = {};  ///< offsets alone
   std::size_t noise_at_;
   std::vector<const std::byte*> history_;
-  DeviceArray<std::byte> lists_, observation_, frames0_;
-  DeviceArray<std::uint32_t> names_, frame_names_;  ///< of the rows that are kept on the device
-  DeviceArray<std::uint8_t> flags_;                 ///< zeros: every row is an episode of its own
+  DeviceArray<std::byte> lists_;
   std::unique_ptr<PinnedBlock> pinned_;
-  std::unique_ptr<MirroredRows> kept_;  ///< null: each pass brings its rows
   Device* device_ = nullptr;
 };
 

@@ -76,7 +76,7 @@ std::uint64_t MoveInPieces(const TrainingBatch& from, TrainingBatch* to) {
     const TrajectoryView view = from.View(slot);
     left_out += static_cast<std::uint64_t>(view.steps - AddInPieces(view, to));
   }
-  to->AddLooseEpisodes(from);
+  AddLooseEpisodes(from, to);
   to->extra_slots += from.extra_slots;
   return left_out;
 }

@@ -224,19 +224,19 @@ void TrainingBatch::Sort() {
             [&](int a, int b) { return in_order(trajectories[a], trajectories[b]); });
   TrainingBatch sorted(layout, capacity, block_.memory());
   for (const int slot : order) sorted.Add(View(slot));
-  sorted.AddLooseEpisodes(*this);
+  AddLooseEpisodes(*this, &sorted);
   sorted.extra_slots = extra_slots;
   *this = std::move(sorted);
 }
 
-void TrainingBatch::AddLooseEpisodes(const TrainingBatch& from) {
+void AddLooseEpisodes(const TrainingBatch& from, TrainingBatch* to) {
   const std::span all(from.episodes);
   std::size_t loose = 0;
   for (const BatchTrajectory& trajectory : from.trajectories) {
-    AddEpisodes(all.subspan(loose, trajectory.first_episode - loose));
+    to->AddEpisodes(all.subspan(loose, trajectory.first_episode - loose));
     loose = trajectory.first_episode + trajectory.episode_count;
   }
-  AddEpisodes(all.subspan(loose));
+  to->AddEpisodes(all.subspan(loose));
 }
 
 void TrainingBatch::Clear() {

@@ -51,8 +51,6 @@ class TrainingBatch {
   bool Add(const TrajectoryView& view);
   /// Episodes that came without a trajectory.
   void AddEpisodes(std::span<const EpisodeRecord> finished);
-  /// Those of another batch that belong to none of its trajectories.
-  void AddLooseEpisodes(const TrainingBatch& from);
   /// Puts the trajectories, each with its episodes, in order of (agent, first_step), whatever order
   /// they arrived in: what makes a lock-step run repeatable. Allocates when it must move.
   void Sort();
@@ -120,6 +118,9 @@ class TrainingBatch {
 
   BatchBlock block_;
 };
+
+/// Adds the episodes of `from` that belong to none of its trajectories.
+void AddLooseEpisodes(const TrainingBatch& from, TrainingBatch* to);
 
 inline BatchShape ShapeOf(const TrainingBatch& batch) { return {batch.length, batch.capacity}; }
 

@@ -6,15 +6,16 @@ namespace murmurate {
 
 KeptSteps::KeptSteps(const ReplaySettings& settings, const TrajectoryLayout& layout,
                      std::uint64_t seed, BlockCursor block, bool places)
-    : rows_(layout, settings.capacity, block),
+    : rows_(layout, ReplayRoom(layout, settings.capacity), block),
       windows_(SampleForm(settings), &rows_),
-      sampler_(settings, seed, &rows_, &windows_, block) {
-  if (places) rows_.NamePlaces();
+      sampler_(settings, seed, &rows_, &windows_, block),
+      chunk_copy_(SampleForm(settings), layout, &rows_) {
+  if (places) rows_.places().NoteWritten();
 }
 
 std::size_t KeptSteps::BytesFor(const ReplaySettings& settings, const TrajectoryLayout& layout) {
   BlockCursor measure;
-  const ReplayRows rows(layout, settings.capacity, measure);
+  const ReplayRows rows(layout, ReplayRoom(layout, settings.capacity), measure);
   const Sampler sampler(settings, 0, &rows, nullptr, measure);
   return measure.used();
 }

@@ -10,6 +10,7 @@
 #include "server/replay/replay_rows.h"
 #include "server/replay/replay_settings.h"
 #include "server/replay/sampler.h"
+#include "server/replay/window_copy.h"
 
 namespace murmurate {
 
@@ -31,7 +32,9 @@ class KeptSteps {
   void BeginAt(std::uint64_t row) { rows_.BeginAt(row); }
 
   const ReplayRows& rows() const { return rows_; }
+  ObservationPlaces& places() { return rows_.places(); }
   const ClosedWindows& windows() const { return windows_; }
+  WindowCopy& chunk_copy() { return chunk_copy_; }  ///< of whole chunks, for a disk
   Sampler& sampler() { return sampler_; }
   const Sampler& sampler() const { return sampler_; }
 
@@ -41,6 +44,7 @@ class KeptSteps {
   ReplayRows rows_;
   ClosedWindows windows_;
   Sampler sampler_;
+  WindowCopy chunk_copy_;
 };
 
 }  // namespace murmurate

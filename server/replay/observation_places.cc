@@ -26,7 +26,7 @@ std::uint32_t ObservationPlaces::PlaceOf(const std::byte* row) const {
 }
 
 void ObservationPlaces::Written(const std::byte* row, std::size_t count) {
-  if (count == 0) return;
+  if (!notes_ || count == 0) return;
   const Range range{PlaceOf(row), static_cast<std::uint32_t>(count)};
   if (written_.size() >= kMostRanges) {
     written_.clear();

@@ -19,6 +19,9 @@ class ObservationPlaces : public KeptRows {
 
   /// The place of a row.
   std::uint32_t PlaceOf(const std::byte* row) const;
+  /// From now on what is written is noted, so that PopWritten tells it; nothing was written before.
+  void NoteWritten() { notes_ = true; }
+  bool notes_written() const { return notes_; }
   /// Rows were written; they lie one after the other in one part.
   void Written(const std::byte* row, std::size_t count);
 
@@ -35,6 +38,7 @@ class ObservationPlaces : public KeptRows {
   std::array<std::uint32_t, 3> first_ = {};  ///< place of each part
   std::uint32_t places_ = 0;
   std::vector<Range> written_;
+  bool notes_ = false;
 };
 
 }  // namespace murmurate

@@ -14,54 +14,15 @@ std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
 }  // namespace
 
-/// How many of everything there is room for.
-struct ReplayRows::Room {
-  Room(const TrajectoryLayout& layout, std::size_t capacity) : rows(capacity) {
-    const std::size_t of_length_t = capacity / Size(layout.length) + 1;
-    const std::size_t state = Size(layout.state_floats) * sizeof(float);
-    const std::size_t frame_bytes = Size(layout.frames) * layout.row_bytes();
-    chunks = Enough(capacity, 2 * of_length_t, sizeof(Chunk) + state);
-    if (layout.frames > 0)
-      chains = Enough(capacity, capacity / kUsual / Size(layout.frames), frame_bytes);
-    extra_rows = std::max(Enough(2 * capacity, capacity / kUsual, layout.row_bytes()),
-                          Size(layout.max_finals) + 1);
-  }
-
-  std::size_t rows, chunks, chains = 0, extra_rows;
-
- private:
-  /// One row beside the ring for so many in it: 1,000,000 rows with stacks of 4 make room for 1,300
-  /// chains.
-  static constexpr std::size_t kUsual = 256;
-
-  static std::size_t Enough(std::size_t worst, std::size_t usual, std::size_t bytes) {
-    return std::min(worst, std::max({usual, kShortTrajectoryBytes / bytes, std::size_t{2}}));
-  }
-};
-
-ReplayRows::ReplayRows(const TrajectoryLayout& layout, std::size_t capacity, BlockCursor& block)
-    : ReplayRows(layout, Room(layout, capacity), block) {}
-
-ReplayRows::ReplayRows(const TrajectoryLayout& layout, const Room& room, BlockCursor& block)
+ReplayRows::ReplayRows(const TrajectoryLayout& layout, const ReplayRoom& room, BlockCursor& block)
     : layout_(layout),
       ring_(layout, room.rows, block),
       chunks_(room.chunks, block),
       states_(block.Next<float>(room.chunks * Size(layout.state_floats))),
       frames_(Size(layout.frames) * layout.row_bytes(), room.chains, block),
       rows_(layout.row_bytes(), room.extra_rows, block),
+      places_({ring_.observations(), frames_.bytes(), rows_.bytes()}, layout.row_bytes()),
       history_(Size(layout.frames)) {}
-
-std::size_t ReplayRows::PlacesFor(const TrajectoryLayout& layout, std::size_t capacity) {
-  const Room room(layout, capacity);
-  return room.rows + room.chains * Size(layout.frames) + room.extra_rows;
-}
-
-void ReplayRows::NamePlaces() {
-  MURMURATE_CHECK(size() == 0, "places are named before a row is kept");
-  places_ = std::make_unique<ObservationPlaces>(
-      ObservationPlaces::Parts{ring_.observations(), frames_.bytes(), rows_.bytes()},
-      layout_.row_bytes());
-}
 
 std::size_t ReplayRows::FinalsOf(const TrajectoryView& view) const {
   return view.final_observation.size() / layout_.row_bytes();
@@ -107,7 +68,7 @@ void ReplayRows::BecomeFirst(Chunk& chunk, const Chunk& evicted) {
       else
         std::memcpy(to, *row, bytes);
     }
-    NoteRows(frames_.Block(evicted.frames), Size(layout_.frames));
+    places_.Written(frames_.Block(evicted.frames), Size(layout_.frames));
   }
   chunk.frames = evicted.frames;
   chunk.previous = Chunk::kNone;
@@ -165,13 +126,13 @@ void ReplayRows::KeepFrames(const TrajectoryView& view, Chunk& chunk) {
   chunk.frames = frames_.Take();
   std::memcpy(frames_.Block(chunk.frames), view.frames0.data(),
               Size(layout_.frames) * layout_.row_bytes());
-  NoteRows(frames_.Block(chunk.frames), Size(layout_.frames));
+  places_.Written(frames_.Block(chunk.frames), Size(layout_.frames));
 }
 
 void ReplayRows::NoteSteps(std::uint64_t first, std::size_t count) {
   const std::size_t before = std::min(count, ring_.capacity() - ring_.Place(first));
-  NoteRows(ring_.Observation(first), before);
-  NoteRows(ring_.Observation(first + before), count - before);
+  places_.Written(ring_.Observation(first), before);
+  places_.Written(ring_.Observation(first + before), count - before);
 }
 
 void ReplayRows::KeepEnds(const TrajectoryView& view, Chunk& chunk) {
@@ -179,12 +140,12 @@ void ReplayRows::KeepEnds(const TrajectoryView& view, Chunk& chunk) {
   for (std::size_t final = 0; final < FinalsOf(view); ++final) {
     rows_.TakeTo(&chunk.finals);
     std::memcpy(rows_.Block(chunk.finals), view.final_observation.data() + final * bytes, bytes);
-    NoteRows(rows_.Block(chunk.finals), 1);
+    places_.Written(rows_.Block(chunk.finals), 1);
   }
   if (Ended(chunk)) return;
   rows_.TakeTo(&chunk.next_observation);
   std::memcpy(rows_.Block(chunk.next_observation), view.next_observation.data(), bytes);
-  NoteRows(rows_.Block(chunk.next_observation), 1);
+  places_.Written(rows_.Block(chunk.next_observation), 1);
 }
 
 std::uint64_t ReplayRows::RowAt(std::size_t place) const {

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -26,6 +25,7 @@
 #include "server/replay/chunk_ring.h"
 #include "server/replay/mapped_block.h"
 #include "server/replay/observation_places.h"
+#include "server/replay/replay_room.h"
 #include "server/replay/row_pool.h"
 #include "server/replay/row_ring.h"
 #include "shared/trajectory/trajectory.h"
@@ -40,19 +40,13 @@ struct RowPlace {
 
 class ReplayRows {
  public:
-  /// What short and cut trajectories need more may take so much of each kind.
-  static constexpr std::size_t kShortTrajectoryBytes = 16u << 20;
-
-  ReplayRows(const TrajectoryLayout& layout, std::size_t capacity, BlockCursor& block);
-  /// Rows that lie in the ring and beside it.
-  static std::size_t PlacesFor(const TrajectoryLayout& layout, std::size_t capacity);
+  ReplayRows(const TrajectoryLayout& layout, const ReplayRoom& room, BlockCursor& block);
 
   /// The number of the first row, before one is kept: it decides where rows lie.
   void BeginAt(std::uint64_t row) { first_row_ = end_row_ = row; }
-  /// Rows are named by their places from now on, and those that are written are noted. Once, before
-  /// a row is kept.
-  void NamePlaces();
-  ObservationPlaces* places() const { return places_.get(); }  ///< null: they are not named
+  /// Where rows of observations lie.
+  ObservationPlaces& places() { return places_; }
+  const ObservationPlaces& places() const { return places_; }
   /// Evicts chunks until there is room for a trajectory of 1 to T steps.
   void MakeRoomFor(const TrajectoryView& view);
   /// The last chunk of a chain that the trajectory ends, because it is of the same agent and begins
@@ -85,9 +79,6 @@ class ReplayRows {
   std::span<const float> State(std::uint64_t chunk) const;
 
  private:
-  struct Room;
-  ReplayRows(const TrajectoryLayout& layout, const Room& room, BlockCursor& block);
-
   bool HasRoomFor(const TrajectoryView& view) const;
   void EvictOldest();
   void BecomeFirst(Chunk& chunk, const Chunk& evicted);
@@ -95,9 +86,6 @@ class ReplayRows {
   void KeepFrames(const TrajectoryView& view, Chunk& chunk);
   void KeepEnds(const TrajectoryView& view, Chunk& chunk);
   void NoteSteps(std::uint64_t first, std::size_t count);
-  void NoteRows(const std::byte* first, std::size_t count) {
-    if (places_ != nullptr) places_->Written(first, count);
-  }
   std::size_t FinalsOf(const TrajectoryView& view) const;
   bool Ended(const Chunk& chunk) const;
 
@@ -107,7 +95,7 @@ class ReplayRows {
   std::span<float> states_;
   RowPool frames_;  ///< blocks of layout.frames rows
   RowPool rows_;    ///< beside the ring
-  std::unique_ptr<ObservationPlaces> places_;
+  ObservationPlaces places_;
   std::uint64_t first_row_ = 0, end_row_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> last_;  ///< chunk by agent
   std::vector<const std::byte*> history_;

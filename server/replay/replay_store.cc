@@ -49,7 +49,6 @@ ReplayStore::ReplayStore(const ReplaySettings& settings, const StoreSetup& setup
       seed_(setup.seed),
       block_(KeptSteps::BytesFor(settings, setup.layout)),
       kept_(settings, setup.layout, setup.seed, BlockCursor(block_.bytes()), setup.places),
-      chunks_(SampleForm(settings), setup.layout, &kept_.rows()),
       samples_(settings, setup.layout, &kept_, setup.memory),
       limiter_(settings) {}
 
@@ -130,7 +129,7 @@ void ReplayStore::Keep(const TrainingBatch& batch) {
     fresh_.inserted_rows[slot] = KeepTrajectory(view);
     limiter_.Inserted(static_cast<std::uint64_t>(view.steps));
   }
-  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), chunks_);
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), kept_.chunk_copy());
 }
 
 /// Its first row.
@@ -178,7 +177,7 @@ Status ReplayStore::FillWith(const RecordedPlay& play) {
                            "; raise its capacity, or give fewer");
   MURMURATE_RETURN_IF_ERROR(
       play.Visit([this](const TrajectoryView& view) { (void)KeepTrajectory(view); }));
-  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), chunks_);
+  if (disk_ != nullptr) disk_->Write(kept_.rows().chunks(), kept_.chunk_copy());
   return {};
 }
 

@@ -129,7 +129,6 @@ class ReplayStore : public ExperienceStore {
   const std::uint64_t seed_;
   MappedBlock block_;
   KeptSteps kept_;
-  WindowCopy chunks_;  ///< for the disk
   SampleBatch samples_;
   RateLimiter limiter_;
   std::unique_ptr<ReplayOnDisk> disk_;  ///< null: there is none

@@ -22,7 +22,7 @@ SampleBatch::SampleBatch(const ReplaySettings& settings, const TrajectoryLayout&
                          KeptSteps* kept, BatchMemory& memory)
     : minibatch_(static_cast<std::size_t>(settings.minibatch)),
       kept_(kept),
-      form_(settings, kept->rows().places() != nullptr),
+      form_(settings, kept->rows().places().notes_written()),
       copy_(form_, layout, &kept->rows()),
       samples_(WindowCopy::BatchLayout(form_, layout), SlotsOf(settings), memory),
       weights_(minibatch_) {
@@ -35,7 +35,7 @@ TrainingBatch* SampleBatch::Draw(int updates) {
   for (auto rows = std::span(rows_); !rows.empty(); rows = rows.subspan(minibatch_))
     DrawMinibatch(rows.first(minibatch_));
   samples_.samples = TrainingBatch::Samples::kReplayed;
-  samples_.kept = kept_->rows().places();
+  samples_.kept = form_.places ? &kept_->places() : nullptr;
   samples_.learned = true;
   return &samples_;
 }

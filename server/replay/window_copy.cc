@@ -124,7 +124,7 @@ void WindowCopy::CopyRow(const std::byte* from, std::span<float> rows, std::size
   float* const row = rows.data() + to * words;
   if (form_.places) {
     const std::uint32_t word =
-        from == nullptr ? KeptRows::kZeros : KeptRows::WordOf(rows_->places()->PlaceOf(from));
+        from == nullptr ? KeptRows::kZeros : KeptRows::WordOf(rows_->places().PlaceOf(from));
     std::memcpy(row, &word, sizeof word);
   } else if (from == nullptr) {
     std::fill_n(row, words, 0.0f);

@@ -120,7 +120,7 @@ std::uint64_t PlayAndCompare(const ReplaySettings& settings, const Play& play) {
       batch.Clear();
       replay.copy.Add(row, 0.75f, &batch);
       EXPECT_EQ(batch.trajectories[0].first_step, step);
-      if (play.places) mirror.Update(replay.rows.places());
+      if (play.places) mirror.Update(&replay.places);
       ExpectSample(play.places ? mirror.Rows(batch) : batch, 0, of, replay.form, 0.75f);
       ++samples;
     }

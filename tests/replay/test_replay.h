@@ -22,6 +22,7 @@ class TestReplay {
         block_(KeptSteps::BytesFor(settings, layout)),
         kept_(settings, layout, 1, BlockCursor(block_.bytes()), places),
         rows(kept_.rows()),
+        places(kept_.places()),
         windows(kept_.windows()),
         sampler(kept_.sampler()),
         copy(form, layout, &kept_.rows()),
@@ -56,6 +57,7 @@ class TestReplay {
 
  public:
   const ReplayRows& rows;
+  ObservationPlaces& places;
   const ClosedWindows& windows;
   Sampler& sampler;
   WindowCopy copy;
