@@ -113,7 +113,9 @@ std::uint64_t ReplayRows::Insert(const TrajectoryView& view) {
     rows_.GiveAll(&before.next_observation);  // it is the first row of this one
   }
   ring_.Write(end_row_, view, static_cast<std::uint32_t>(chunks_.SlotOf(number)));
-  NoteSteps(end_row_, Size(view.steps));
+  const std::size_t before = std::min(Size(view.steps), ring_.capacity() - ring_.Place(end_row_));
+  places_.Written(ring_.Observation(end_row_), before);
+  places_.Written(ring_.Observation(end_row_ + before), Size(view.steps) - before);
   end_row_ += Size(view.steps);
   const std::size_t state = chunks_.SlotOf(number) * Size(layout_.state_floats);
   std::ranges::copy(view.state0, states_.begin() + static_cast<std::ptrdiff_t>(state));
@@ -127,12 +129,6 @@ void ReplayRows::KeepFrames(const TrajectoryView& view, Chunk& chunk) {
   std::memcpy(frames_.Block(chunk.frames), view.frames0.data(),
               Size(layout_.frames) * layout_.row_bytes());
   places_.Written(frames_.Block(chunk.frames), Size(layout_.frames));
-}
-
-void ReplayRows::NoteSteps(std::uint64_t first, std::size_t count) {
-  const std::size_t before = std::min(count, ring_.capacity() - ring_.Place(first));
-  places_.Written(ring_.Observation(first), before);
-  places_.Written(ring_.Observation(first + before), count - before);
 }
 
 void ReplayRows::KeepEnds(const TrajectoryView& view, Chunk& chunk) {

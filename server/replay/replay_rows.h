@@ -85,7 +85,6 @@ class ReplayRows {
   bool Continues(const TrajectoryView& view, const Chunk& chunk) const;
   void KeepFrames(const TrajectoryView& view, Chunk& chunk);
   void KeepEnds(const TrajectoryView& view, Chunk& chunk);
-  void NoteSteps(std::uint64_t first, std::size_t count);
   std::size_t FinalsOf(const TrajectoryView& view) const;
   bool Ended(const Chunk& chunk) const;
 
