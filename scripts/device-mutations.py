@@ -36,7 +36,7 @@ ENGINE = "device/device_trainer_test"
 SLOW = "Agreement.OfEveryBundledModel"
 KERNELS = ["device/device_test", "device/device_loss_test",
            "device/device_network_test:*TakesFewer*:*/PoolTies*:*/ConvBlocks*",
-           "device/device_trainer_test:Agreement.OfModelsThat*:OneRank.*:DeviceReplayTrainer.LeavesOut*",
+           "device/device_trainer_test:Agreement.OfModelsThat*:OneRank.*:DeviceReplayTrainer.LeavesOut*:*.DrawsKept*",
            "device/device_models_test:Bf16.NetworksHave*"]
 SECONDS = 120
 LIST = ROOT / "tests/device/mutations.txt"
@@ -81,7 +81,7 @@ def events(program, places):
     found = {}
     for place in sorted(places, key=lambda place: [int(address, 16) for address in place.split()]):
         inner, outer = functions(program, place.split())
-        if inner.startswith("Device"):
+        if inner.startswith(("Device", "MirroredRows")):
             count[inner, outer] += 1
             found[f"{inner} in {outer} {count[inner, outer]}"] = place
     return found
