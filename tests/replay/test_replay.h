@@ -17,10 +17,10 @@ namespace murmurate {
 
 class TestReplay {
  public:
-  TestReplay(const ReplaySettings& settings, const TrajectoryLayout& layout, bool places = false)
-      : form(settings, places),
+  TestReplay(const ReplaySettings& settings, const TrajectoryLayout& layout, bool named = false)
+      : form(settings, named),
         block_(KeptSteps::BytesFor(settings, layout)),
-        kept_(settings, layout, 1, BlockCursor(block_.bytes()), places),
+        kept_(settings, layout, 1, BlockCursor(block_.bytes()), named),
         rows(kept_.rows()),
         places(kept_.places()),
         windows(kept_.windows()),
