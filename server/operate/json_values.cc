@@ -7,19 +7,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json ToJson(const MetricValue& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
-          return nullptr;
-        else if constexpr (std::is_same_v<std::decay_t<decltype(held)>, Histogram>)
-          return {{"bounds", held.bounds}, {"counts", held.counts}, {"sum", held.sum}};
-        else
-          return held;
-      },
-      value.variant());
-}
-
 /// The parts of a key, between its dots.
 std::vector<std::string> PartsOf(std::string_view key) {
   std::vector<std::string> parts;
@@ -31,6 +18,19 @@ std::vector<std::string> PartsOf(std::string_view key) {
 }
 
 }  // namespace
+
+nlohmann::json ToJson(const MetricValue& value) {
+  return std::visit(
+      [](const auto& held) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return nullptr;
+        else if constexpr (std::is_same_v<std::decay_t<decltype(held)>, Histogram>)
+          return {{"bounds", held.bounds}, {"counts", held.counts}, {"sum", held.sum}};
+        else
+          return held;
+      },
+      value.variant());
+}
 
 MetricValue ValueAt(const Json& json, std::string_view key) {
   const Json* at = &json;

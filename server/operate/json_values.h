@@ -9,6 +9,9 @@
 
 namespace murmurate {
 
+/// A number, a text or a histogram (bounds, counts, sum); null where it is empty.
+nlohmann::json ToJson(const MetricValue& value);
+
 /// The value at `key`; empty when there is none.
 MetricValue ValueAt(const nlohmann::json& json, std::string_view key);
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/operate/json_values.h"
+
 namespace murmurate {
 namespace {
 
@@ -27,19 +29,6 @@ const char* KindName(MetricKind kind) {
   return "";
 }
 
-Json ValueJson(const MetricValue& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
-          return nullptr;
-        else if constexpr (std::is_same_v<std::decay_t<decltype(held)>, Histogram>)
-          return {{"bounds", held.bounds}, {"counts", held.counts}, {"sum", held.sum}};
-        else
-          return held;
-      },
-      value.variant());
-}
-
 }  // namespace
 
 std::string MetricsJson(std::span<const Reading> readings) {
@@ -53,7 +42,7 @@ std::string MetricsJson(std::span<const Reading> readings) {
                       {"kind", KindName(sample.metric->kind)},
                       {"unit", sample.metric->unit},
                       {"help", sample.metric->help},
-                      {"value", ValueJson(sample.value)}});
+                      {"value", ToJson(sample.value)}});
   return Json{{"metrics", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
