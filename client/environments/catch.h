@@ -26,6 +26,9 @@ class Catch : public Environment {
   StepOutcome Step(const Action& action) override;
   Observation observation() const override { return Observation(pixels()); }
   std::span<const std::uint8_t> pixels() const { return board_; }
+  int ball_row() const { return ball_row_; }
+  int ball_column() const { return ball_column_; }
+  int paddle() const { return paddle_; }  ///< its column
 
  private:
   void Draw();

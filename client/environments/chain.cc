@@ -1,7 +1,5 @@
 #include "client/environments/chain.h"
 
-#include <algorithm>
-
 namespace murmurate {
 
 void Chain::Reset() {
@@ -10,10 +8,10 @@ void Chain::Reset() {
 }
 
 StepOutcome Chain::Step(const Action& action) {
-  const int place = steps_++;
+  const int collected = steps_++;
   shown_ = {};
-  shown_[static_cast<std::size_t>(std::min(steps_, kPlaces - 1))] = 1;
-  const double reward = action.choice() == 1 ? double(place) / (kPlaces - 1) : 0.0;
+  shown_[static_cast<std::size_t>(place())] = 1;
+  const double reward = action.choice() == 1 ? double(collected) / (kPlaces - 1) : 0.0;
   return {reward, false, steps_ == kPlaces};
 }
 

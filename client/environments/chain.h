@@ -8,6 +8,7 @@
 // best return is 30; the value of the last place, without the limit, is 1 / (1 - gamma).
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "client/environments/environment.h"
@@ -24,6 +25,8 @@ class Chain : public Environment {
   void Reset() override;
   StepOutcome Step(const Action& action) override;
   Observation observation() const override { return Observation(std::span<const float>(shown_)); }
+  /// From 0 to kPlaces - 1.
+  int place() const { return std::min(steps_, kPlaces - 1); }
 
  private:
   const Spaces spaces_;

@@ -41,6 +41,8 @@ class Environment {
   /// Views of the environment's own memory, and its mask if it has one: good until the next Step or
   /// Reset.
   virtual Observation observation() const = 0;
+  /// The game itself, of an environment that changes what another one does.
+  virtual const Environment& unwrapped() const { return *this; }
 };
 
 /// Options that some environments read; an environment ignores those it has no use for.

@@ -30,6 +30,7 @@ class RandomGame : public Environment {
     return {reward, random_.UniformDouble() < 0.01, false};
   }
   Observation observation() const override { return Observation(observation_); }
+  std::span<const float> numbers() const { return observation_; }
 
  private:
   void Look() {

@@ -23,6 +23,7 @@ class ScaledRewards : public Environment {
     return outcome;
   }
   Observation observation() const override { return game_->observation(); }
+  const Environment& unwrapped() const override { return game_->unwrapped(); }
 
  private:
   const std::unique_ptr<Environment> game_;

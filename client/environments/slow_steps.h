@@ -25,6 +25,7 @@ class SlowSteps : public Environment {
     return game_->Step(action);
   }
   Observation observation() const override { return game_->observation(); }
+  const Environment& unwrapped() const override { return game_->unwrapped(); }
 
  private:
   const std::unique_ptr<Environment> game_;

@@ -60,4 +60,16 @@ Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool be
   return found;
 }
 
+Result<FoundCheckpoint> ChooseCheckpointNamed(const CheckpointSource& source,
+                                              const std::string& which) {
+  if (which == "newest" || which == "best") return ChooseCheckpoint(source, which == "best");
+  const std::string folder = source.run + "/checkpoints/" + which;
+  std::error_code error;
+  if (!source.folder.empty() || !fs::is_directory(folder, error))
+    return InvalidArgument("--checkpoint " + which +
+                           ": expected newest, best, or the name of a folder in " + source.run +
+                           "/checkpoints; `murmurate inspect` lists these");
+  return ChooseCheckpoint({source.run, folder}, false);
+}
+
 }  // namespace murmurate

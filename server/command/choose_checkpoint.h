@@ -19,4 +19,8 @@ Result<CheckpointSource> FindCheckpointSource(const CommonArguments& common,
 /// The one that was named, the run's best, or its newest; what is skipped is said on stderr.
 Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best);
 
+/// The same, by a word: "newest", "best", or the name of a folder in the run's checkpoints.
+Result<FoundCheckpoint> ChooseCheckpointNamed(const CheckpointSource& source,
+                                              const std::string& which);
+
 }  // namespace murmurate

@@ -1,45 +1,15 @@
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
-#include "client/environments/environment.h"
 #include "server/command/choose_checkpoint.h"
 #include "server/command/command_line.h"
+#include "server/command/run_game.h"
 #include "server/daemon/scoring.h"
-#include "server/learn/setting_keys.h"
 #include "server/metrics/number_text.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
-
-Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
-                                                   const std::vector<ConfigOverride>& overrides,
-                                                   const ModelSpec& spec) {
-  auto source = FindConfig(folder + "/config.toml");
-  if (!source.ok()) return source.status();
-  auto config = Config::Load(*source, overrides);
-  if (!config.ok()) return config.status();
-  const std::string& name = config->run().environment;
-  if (name.empty())
-    return InvalidArgument(
-        folder +
-        "/config.toml: run.environment is not set, and eval plays built-in "
-        "environments only; set it, or let your game play in Agent::Mode(kEvaluate)");
-  std::map<std::string, double, std::less<>> goals;  // what a curriculum leads to is what counts
-  for (const GameSetting& setting : config->game_settings()) goals[setting.name] = GoalOf(setting);
-  EnvironmentOptions game = config->environment_options();
-  game.setting = [goals](std::string_view setting, double fallback) {
-    const auto goal = goals.find(setting);
-    return goal == goals.end() ? fallback : goal->second;
-  };
-  auto environment = MakeEnvironment(name, game);
-  if (!environment.ok()) return environment.status();
-  const std::string difference = FirstDifference(spec.spaces, (*environment)->spaces());
-  if (!difference.empty())
-    return InvalidData(folder + ": the weights do not fit " + name + " (" + difference +
-                       "); name the run's own weights");
-  return environment;
-}
 
 struct EvalArguments {
   std::string source;  ///< a run or a checkpoint
@@ -61,18 +31,17 @@ void PrintReturns(const EpisodeList& played, const Evaluation& evaluation) {
 Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments) {
   const auto source = FindCheckpointSource(common, arguments.source);
   if (!source.ok()) return source.status();
-  if (source->run.empty())
-    return InvalidArgument(source->folder +
-                           ": lies in no run, so nothing says what it plays; name the run, or a "
-                           "checkpoint in its folder checkpoints");
   const auto found = ChooseCheckpoint(*source, arguments.best);
   if (!found.ok()) return found.status();
   const WeightsFile* weights = &found->checkpoint.weights;
-  auto environment = EnvironmentOf(source->run, common.overrides, weights->spec);
-  if (!environment.ok()) return environment.status();
+  auto game = MakeRunGame(common, *source, "",
+                          "eval plays built-in environments only; set it, or let your game play in "
+                          "Agent::Mode(kEvaluate)");
+  if (!game.ok()) return game.status();
+  MURMURATE_RETURN_IF_ERROR(CheckGameFits(*game, weights->spec, *source));
   const auto played =
       PlayEpisodes(*weights, arguments.sample ? ScoredPlay::kSampled : ScoredPlay::kGreedy,
-                   {&*environment, 1}, arguments.episodes);
+                   {&game->environment, 1}, arguments.episodes);
   if (!played.ok()) return played.status();
   const Evaluation evaluation = EvaluationOf(*played);
   std::printf("%s: %zu %s episodes with the weights of step %s\n", source->run.c_str(),

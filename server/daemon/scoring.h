@@ -10,18 +10,13 @@
 
 #include "client/environments/environment.h"
 #include "murmurate/status.h"
+#include "server/daemon/policy_player.h"
 #include "server/operate/evaluation.h"
 #include "shared/model/weights_file.h"
 
 namespace murmurate {
 
 using Environments = std::vector<std::unique_ptr<Environment>>;
-
-/// How actions are taken from the policy's distribution.
-enum class ScoredPlay : std::uint8_t {
-  kGreedy,   ///< its mode
-  kSampled,  ///< drawn from it, by seeds of the episode's own
-};
 
 /// The first `episodes` of a fixed series, the same for every caller. Each environment (all of one
 /// game) is played by a thread of its own, the first by the caller's; what comes out does not
