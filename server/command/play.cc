@@ -35,10 +35,10 @@ struct Played {
 };
 
 std::string CaptionOf(std::uint64_t step, const Moment& moment, double episode_return) {
-  std::string caption = "step " + std::to_string(step) + "   reward " +
-                        FormatNumber("%.4g", moment.reward) + "   return " +
-                        FormatNumber("%.5g", episode_return);
-  if (moment.success) caption += *moment.success ? "   success" : "   failure";
+  std::string caption = "step " + std::to_string(step) + "  reward " +
+                        FormatNumber("%.3f", moment.reward) + "  return " +
+                        FormatNumber("%.3f", episode_return);
+  if (moment.success) caption += *moment.success ? "  success" : "  failure";
   return caption;
 }
 

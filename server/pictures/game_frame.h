@@ -15,7 +15,7 @@ inline constexpr int kCaptionHeight = 16;
 
 struct GameFrame {
   Canvas picture{kPictureWidth, kPictureHeight};
-  std::string caption;  ///< "step 12   reward 1   return 13"
+  std::string caption;  ///< "step 12  reward 1.000  return 12.000"
   double seconds = 0;   ///< how long it is shown
 };
 

@@ -78,7 +78,7 @@ Status TerminalScreen::Add(const GameFrame& frame) {
   std::vector<std::string> lines = TextPicture(frame.picture, std::min(columns_, kMostColumns),
                                                std::clamp(rows_ - 2, 1, kMostRows), depth_);
   if (rows_ > 1) lines.insert(lines.begin(), title_.substr(0, width));
-  if (rows_ > 2) lines.push_back((frame.caption + "   q: end").substr(0, width));
+  if (rows_ > 2) lines.push_back((frame.caption + "  q: end").substr(0, width));
   shown_.resize(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i] == shown_[i]) continue;
