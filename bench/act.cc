@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "bench/limits.h"
-#include "bench/live_learner.h"
 #include "client/environments/cartpole.h"
 #include "client/environments/play.h"
 #include "murmurate/client.h"
+#include "server/measure/limits.h"
+#include "server/measure/live_learner.h"
 #include "shared/core/clock.h"
 #include "tests/allocations.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
 #include "murmurate/client.h"
+#include "server/measure/limits.h"
 #include "server/network/actor_critic.h"
 #include "shared/inference/policy.h"
 #include "shared/model/network_plan.h"

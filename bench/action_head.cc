@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "server/network/action_head_rows.h"
 #include "server/network/policy_loss.h"
 

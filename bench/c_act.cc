@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
 #include "murmurate.h"
 #include "murmurate/client.h"
+#include "server/measure/limits.h"
 #include "server/network/actor_critic.h"
 #include "shared/core/random.h"
 #include "shared/model/parameter_layout.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "bench/limits.h"
 #include "server/learn/learner.h"
+#include "server/measure/limits.h"
 #include "server/operate/spare_state.h"
 #include "shared/model/policy_and_value.h"
 

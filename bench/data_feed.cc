@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
 #include "server/data/array_source.h"
 #include "server/learn/algorithms.h"
 #include "server/learn/learn_loop.h"
+#include "server/measure/limits.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "shared/model/policy_and_value.h"

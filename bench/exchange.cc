@@ -37,7 +37,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "server/parameters/parameter_server.h"
 #include "server/parameters/remote_store.h"
 #include "shared/core/aligned_floats.h"

@@ -25,9 +25,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
-#include "bench/live_learner.h"
 #include "murmurate/client.h"
+#include "server/measure/limits.h"
+#include "server/measure/live_learner.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
 #include "shared/model/parameter_layout.h"

@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
-#include "bench/limits.h"
 #include "server/data/array_source.h"
 #include "server/learn/algorithms.h"
 #include "server/learn/learner.h"
+#include "server/measure/limits.h"
 #include "server/parameters/hogwild_store.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "bench/actor_critic_step.h"
-#include "bench/limits.h"
 #include "bench/read_bandwidth.h"
 #include "server/compute/convolution_gradient.h"
 #include "server/compute/gemm.h"
 #include "server/compute/recurrent_sequence.h"
 #include "server/compute/vector_math.h"
+#include "server/measure/limits.h"
 #include "shared/compute/packed_weight.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/random.h"

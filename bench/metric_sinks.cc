@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "server/metrics/actor_metrics.h"
 #include "server/metrics/csv_file.h"
 #include "server/metrics/json_lines_file.h"

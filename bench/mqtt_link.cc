@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "tests/stream/broker.h"

@@ -1,56 +1,36 @@
 // What Act pays for the network: Policy::Forward for one observation and for a batch, and
 // ChooseAction.
+#include "server/measure/policy_forward.h"
+
 #include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
-#include "server/network/actor_critic.h"
+#include "server/measure/limits.h"
+#include "shared/core/random.h"
 #include "shared/inference/policy.h"
-#include "shared/model/parameter_layout.h"
-#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
 
-struct Case {
-  int observations, units, actions, rows;
-  double target;  // microseconds for one row, ratio for a batch; 0: none
-};
-
-void MeasureLogits(const Case& c) {
-  PolicyAndValue spec;
-  spec.spaces = {Box({c.observations}), Discrete(c.actions)};
-  spec.trunk = {{c.units, Activation::kTanh}, {c.units, Activation::kTanh}};
-  const ParameterLayout layout(spec);
-  AlignedFloats parameters(layout.total);
-  InitializeParameters(spec, 1, parameters);
-  Policy policy(spec);
-  policy.Pack({parameters.data(), layout.published.count}, {});
-  std::vector<float> observations(static_cast<std::size_t>(c.rows) * c.observations);
-  Random random(1);
-  for (float& x : observations) x = static_cast<float>(random.Normal());
-  std::vector<float> logits(static_cast<std::size_t>(c.rows) * c.actions);
-  AlignedFloats scratch(policy.ScratchFloats(c.rows));
-
-  const auto call = [&] {
-    policy.Forward(observations.data(), c.rows, logits.data(), scratch.data());
-  };
+/// `target`: microseconds for one row, a ratio for a batch; 0: none.
+void MeasureLogits(const PolicyForwardShape& shape, double target) {
+  PolicyForward forward(shape);
   double seconds = 1e9, peak = 0;
   for (int turn = 0; turn < 5; ++turn) {
     peak = std::max(peak, MeasureFmaPeak());
-    seconds = std::min(seconds, SecondsPerCall(call));
+    seconds = std::min(seconds, SecondsPerCall([&] { forward.Call(); }));
   }
-  const double units = c.units, flops = 2 * units * (c.observations + units + c.actions) * c.rows;
-  const bool single = c.rows == 1;
-  const std::string shape = std::to_string(c.observations) + "-" + std::to_string(c.units) + "-" +
-                            std::to_string(c.units) + "-" + std::to_string(c.actions);
-  Print({.name = "Policy::Forward " + shape + ", batch " + std::to_string(c.rows),
+  const double flops = forward.flops();
+  const bool single = shape.rows == 1;
+  const std::string text = std::to_string(shape.observations) + "-" + std::to_string(shape.units) +
+                           "-" + std::to_string(shape.units) + "-" + std::to_string(shape.actions);
+  Print({.name = "Policy::Forward " + text + ", batch " + std::to_string(shape.rows),
          .unit = single ? "us" : "GFLOP/s",
          .ours = single ? seconds * 1e6 : flops / seconds * 1e-9,
          .limit = single ? flops / peak * 1e6 : peak * 1e-9,
-         .target = c.target,
+         .target = target,
          .target_is_ratio = !single,
          .smaller_is_better = single});
 }
@@ -79,11 +59,11 @@ void MeasureChooseAction(int actions, double target) {
 
 int main() {
   using murmurate::MeasureLogits;
-  MeasureLogits({4, 64, 2, 1, 0.2});
-  MeasureLogits({4, 64, 2, 8, 0});
-  MeasureLogits({4, 64, 2, 64, 0.7});
-  MeasureLogits({17, 256, 6, 1, 0});
-  MeasureLogits({17, 256, 6, 64, 0});
+  MeasureLogits({4, 64, 2, 1}, 0.2);
+  MeasureLogits({4, 64, 2, 8}, 0);
+  MeasureLogits({4, 64, 2, 64}, 0.7);
+  MeasureLogits({17, 256, 6, 1}, 0);
+  MeasureLogits({17, 256, 6, 64}, 0);
   murmurate::MeasureChooseAction(2, 40);
   murmurate::MeasureChooseAction(18, 0);
 }

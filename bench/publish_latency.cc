@@ -17,7 +17,7 @@
 #include <cstring>
 #include <vector>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"

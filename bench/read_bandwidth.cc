@@ -1,6 +1,6 @@
 #include "bench/read_bandwidth.h"
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "shared/core/aligned_floats.h"
 
 namespace murmurate {

@@ -10,8 +10,6 @@
 //
 // All by the processor time of this thread, the shortest of many rounds.
 //   build/release/bench/bench_replay [rounds]
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +17,8 @@
 #include <memory>
 #include <vector>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
+#include "server/measure/replay_insertion.h"
 #include "server/replay/priorities.h"
 #include "server/replay/replay_store.h"
 #include "shared/core/check.h"
@@ -30,107 +29,17 @@
 namespace murmurate {
 namespace {
 
-double Now() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 PolicyAndValue Model(Space observation, int stack) {
   PolicyAndValue model{.spaces = {std::move(observation), Discrete(4)}, .trunk = {}};
   if (stack > 1) model.encoders = {InputEncoder{.input = "", .stack = stack, .layers = {}}};
   return model;
 }
 
-/// Full trajectories of agents that never stop, over and over.
-class Players {
- public:
-  Players(const TrajectoryLayout& layout, int agents)
-      : layout_(layout),
-        rows_(static_cast<std::size_t>(layout.length) * layout.row_bytes()),
-        frames0_(static_cast<std::size_t>(layout.frames) * layout.row_bytes()),
-        action_(static_cast<std::size_t>(layout.length)),
-        numbers_(static_cast<std::size_t>(layout.length)),
-        flags_(static_cast<std::size_t>(layout.length)),
-        agents_(agents) {}
-
-  void Fill(TrainingBatch* batch) {
-    for (int agent = 0; agent < agents_; ++agent) {
-      TrajectoryView view;
-      view.agent = static_cast<std::uint32_t>(agent);
-      view.first_step = first_step_;
-      view.steps = layout_.length;
-      view.observation = rows_;
-      view.next_observation = std::span(rows_).first(layout_.row_bytes());
-      view.frames0 = frames0_;
-      view.action = action_;
-      view.log_prob = view.reward = numbers_;
-      view.flags = flags_;
-      MURMURATE_CHECK(batch->Add(view), "zeros are observations");
-    }
-    first_step_ += static_cast<std::uint64_t>(layout_.length);
-  }
-
- private:
-  const TrajectoryLayout& layout_;
-  std::vector<std::byte> rows_, frames0_;
-  std::vector<std::int32_t> action_;
-  std::vector<float> numbers_;
-  std::vector<std::uint8_t> flags_;
-  const int agents_;
-  std::uint64_t first_step_ = 0;
-};
-
-/// Memory as large as a ring, written from its beginning to its end, again and again.
-class PlainRing {
- public:
-  explicit PlainRing(std::size_t bytes) : block_(bytes) {}
-  void Append(const void* from, std::size_t bytes) {
-    if (at_ + bytes > block_.bytes().size()) at_ = 0;
-    std::memcpy(block_.bytes().data() + at_, from, bytes);
-    asm volatile("" : : "r"(block_.bytes().data()) : "memory");
-    at_ += bytes;
-  }
-
- private:
-  MappedBlock block_;
-  std::size_t at_ = 0;
-};
-
-struct Timed {
-  double ours = 1e9, limit = 1e9;  ///< seconds, the shortest
-};
-
-/// Seconds of one batch.
-Timed Insert(const TrajectoryLayout& layout, int agents, std::uint64_t capacity, int rounds) {
-  const ReplaySettings settings{
-      .capacity = capacity, .minibatch = 1, .learning_starts = capacity, .most_updates = 1};
-  auto store = ReplayStore::Make(settings, {layout, 1, PlainBatchMemory()});
-  MURMURATE_CHECK(store.ok(), store.status().message().c_str());
-  auto batch = std::make_unique<TrainingBatch>(layout, agents);
-  Players players(layout, agents);
-  PlainRing ring(capacity * layout.row_bytes());
-  Timed best;
-  for (int round = 0; round < rounds; ++round) {
-    players.Fill(batch.get());
-    const double begin = Now();
-    ring.Append(batch->observation.data(), batch->observation.size_bytes());
-    best.limit = std::min(best.limit, Now() - begin);
-    const double insert = Now();
-    (*store)->Insert(std::move(batch));
-    MURMURATE_CHECK((*store)->Next() != nullptr, "the batch");
-    (*store)->Learned({});
-    batch = (*store)->Release();
-    best.ours = std::min(best.ours, Now() - insert);
-  }
-  return best;
-}
-
 void InsertSmallRows(int rounds) {
   const TrajectoryLayout layout(Model(Box({4}), 1), 128);
   const int agents = 16;
   const double rows = 128.0 * agents;
-  const Timed best = Insert(layout, agents, 100'000, 10 * rounds);
+  const InsertionTimes best = MeasureInsertion(layout, agents, 100'000, 10 * rounds);
   Print({.name = "insert rows of 4 floats",
          .unit = "rows/s",
          .ours = rows / best.ours,
@@ -143,7 +52,7 @@ void InsertLargeRows(int rounds) {
   const TrajectoryLayout layout(Model(Image({84, 84, 4}), 1), 32);
   const int agents = 16;
   const double bytes = 32.0 * agents * static_cast<double>(layout.row_bytes());
-  const Timed best = Insert(layout, agents, 8192, rounds);
+  const InsertionTimes best = MeasureInsertion(layout, agents, 8192, rounds);
   Print({.name = "insert rows of 28 KB",
          .unit = "GB/s",
          .ours = 1e-9 * bytes / best.ours,
@@ -193,7 +102,7 @@ class PixelReplay {
         layout_(model_, 32),
         store_(Settings(), {layout_, 1, PlainBatchMemory()}) {
     auto batch = std::make_unique<TrainingBatch>(layout_, 16);
-    Players players(layout_, 16);
+    ReplayPlayers players(layout_, 16);
     for (int i = 0; i < 40; ++i) {
       players.Fill(batch.get());
       store_.Insert(std::move(batch));

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 #include "server/operate/spare_state.h"
 #include "server/replay/replay_store.h"
 #include "shared/core/check.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bench/actor_critic_step.h"
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 
 namespace murmurate {
 namespace {

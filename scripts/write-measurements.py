@@ -8,7 +8,7 @@
 
 performance.csv and results.csv have one row for each figure; subjects.csv has the headings of each
 page with what stands before and after their tables; processors.csv names the machines. `record`
-reads lines such as the benches print (bench/limits.cc), and passes over all others, which it shows:
+reads lines such as the benches print (server/measure/limits.cc), and passes over all others, which it shows:
 
   Act, batch 1, p50: 0.39 us, limit 0.02 us, ratio 19.50, target 0.4 us: met
 

@@ -1,4 +1,4 @@
-#include "bench/limits.h"
+#include "server/measure/limits.h"
 
 #include <time.h>
 

@@ -1,4 +1,4 @@
-#include "bench/live_learner.h"
+#include "server/measure/live_learner.h"
 
 #include <unistd.h>
 
