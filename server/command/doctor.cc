@@ -24,6 +24,7 @@ Result<int> RunDoctor(const CommonArguments&, const DoctorArguments& arguments) 
   if (!arguments.device.empty())
     MURMURATE_RETURN_IF_ERROR(ParseDeviceName(arguments.device).status());
   std::vector<DoctorLine> lines = {{.what = "murmurate", .found = VersionLine().substr(10)}};
+  Append(&lines, MachineLines());
   Append(&lines, PlugInLines());
   Append(&lines, DeviceLines(arguments.device));
   Append(&lines, HostLines());
@@ -36,10 +37,10 @@ Result<int> RunDoctor(const CommonArguments&, const DoctorArguments& arguments) 
 
 void AddDoctor(CLI::App* app, CommandLine* line) {
   auto given = std::make_shared<DoctorArguments>();
-  auto* doctor = app->add_subcommand(
-      "doctor",
-      "Say what of this machine can be used (plug-ins, GPUs, libraries), what is missing, "
-      "and what to do");
+  auto* doctor = app->add_subcommand("doctor",
+                                     "Say what of this machine can be used (cores, memory, ports, "
+                                     "plug-ins, GPUs), what is missing, "
+                                     "and what to do");
   doctor->add_option("--device", given->device,
                      "A device that must work, cuda:0 for example: exit 5 where it does not");
   doctor->add_flag("--json", given->json, "For programs");

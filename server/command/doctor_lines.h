@@ -23,6 +23,8 @@ struct DoctorLine {
 
 /// Of this build: which plug-ins there are.
 std::vector<DoctorLine> PlugInLines();
+/// Of the machine: processor, vectors, memory, limits, ports, folders.
+std::vector<DoctorLine> MachineLines();
 /// Of the host: locked memory, huge pages, shared memory.
 std::vector<DoctorLine> HostLines();
 /// Of GPUs: driver, libraries, each GPU, and whether `device` computes rightly ("": cuda:0, where

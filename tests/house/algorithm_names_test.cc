@@ -15,9 +15,10 @@
 namespace murmurate {
 namespace {
 
-/// Where a name may stand: of labels, two are in one file.
+/// Where a name may stand: of labels, two are in one file; a bench measures one algorithm.
 bool MayName(const std::string& file, const std::string& name) {
-  return file == "server/learn/algorithms.cc" || file == "server/learn/" + name + ".cc" ||
+  return file == "server/learn/algorithms.cc" || file.starts_with("server/measure/") ||
+         file == "server/learn/" + name + ".cc" ||
          (file == "server/learn/labels.cc" && (name == "supervised" || name == "bc"));
 }
 

@@ -63,6 +63,11 @@ const std::map<std::string, Rooms>& FloorPlan() {
        {"server/metrics", "server/schema", "server/experience", "shared/model", "shared/transport",
         "shared/wire"}},
       {"server/hooks", {"server/metrics", "server/schema"}},
+      {"server/pictures", {"client/environments", "shared/model"}},
+      {"server/measure",
+       {"server/learn", "server/replay", "server/ingest", "server/network", "server/compute",
+        "client", "shared/model", "shared/inference", "shared/compute", "shared/weights",
+        "shared/transport"}},
       {"server/stream",
        {"schemas", "server/schema", "server/learn", "server/session", "server/operate",
         "server/experience", "shared/inference", "shared/weights", "shared/transport"}},
@@ -72,7 +77,8 @@ const std::map<std::string, Rooms>& FloorPlan() {
         "server/hooks", "server/learn", "server/operate", "server/page", "server/parameters",
         "server/stream", "client/environments"}},
       {"server/daemon", {"server/config", "server/ingest", "client"}},
-      {"server/command", {"server/daemon", "server/device"}},
+      {"server/command",
+       {"server/daemon", "server/device", "server/measure", "server/pictures", "shared/compute"}},
       {"server", {"server/command"}},
   };
   return kPlan;

@@ -1,7 +1,10 @@
 // `murmurate doctor` as a user meets it, on a machine that may have no GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -76,6 +79,62 @@ TEST(Doctor, ADeviceOfAnotherNameIsAnErrorOfUsage) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(ran.errors, "device \"gpu\": expected \"cuda\" or \"cuda:N\", N from 0\n");
   EXPECT_EQ(ran.output, "");
+}
+
+TEST(Doctor, SaysWhatTheMachineHas) {
+  Workplace place;
+  const nlohmann::json report = Report(place, {});
+  for (const char* what : {"processor", "vectors", "memory", "open files", "ports of a learner",
+                           "port of the page", "folder of sockets", "shared segments"})
+    ASSERT_FALSE(LineOf(report, what).is_null()) << what;
+  EXPECT_THAT(LineOf(report, "processor").at("found").get<std::string>(),
+              ContainsRegex("[0-9]+ of [0-9]+ cores usable"));
+  EXPECT_EQ(LineOf(report, "shared segments").at("state"), "ok");
+  for (const auto& line : report.at("lines"))
+    EXPECT_TRUE(line.at("state") == "ok" || !line.at("remedy").get<std::string>().empty() ||
+                line.at("what") == "huge pages")
+        << "what is missing has a remedy: " << line.dump();
+}
+
+TEST(Doctor, OneCoreAndPlainKernelsAreNotesThatSayWhatToChange) {
+  Workplace place;
+  const std::string doctor = "exec " MURMURATE_EXECUTABLE " doctor --json";
+  const std::string output = place.path() + "/output";
+  ASSERT_EQ(std::system(("ulimit -n 512; MURMURATE_KERNELS=plain taskset -c 0 sh -c '" + doctor +
+                         "' > " + output)
+                            .c_str()),
+            0);
+  const auto report = nlohmann::json::parse(place.Read("output"));
+  const auto processor = LineOf(report, "processor"), vectors = LineOf(report, "vectors");
+  EXPECT_EQ(processor.at("state"), "note");
+  EXPECT_THAT(processor.at("found").get<std::string>(), HasSubstr(", 1 of "));
+  EXPECT_THAT(processor.at("remedy").get<std::string>(), HasSubstr("share one core"));
+  EXPECT_THAT(vectors.at("found").get<std::string>(), HasSubstr("plain"));
+  EXPECT_EQ(vectors.at("state"), "note");
+  EXPECT_NE(vectors.at("remedy"), "");
+  EXPECT_EQ(LineOf(report, "open files").at("state"), "missing");
+  EXPECT_THAT(LineOf(report, "open files").at("remedy").get<std::string>(),
+              HasSubstr("ulimit -n"));
+}
+
+TEST(Doctor, APortThatIsTakenIsNamed) {
+  Workplace place;
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(7421);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool ours =
+      bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      listen(listener, 1) == 0;
+  const auto line = LineOf(Report(place, {}), "ports of a learner");
+  close(listener);
+  EXPECT_EQ(line.at("state"), "note") << "taken by this test, or by another program";
+  EXPECT_THAT(line.at("found").get<std::string>(),
+              ContainsRegex(": 742[0-2] cannot be had \\(Address already in use\\)"));
+  if (ours) {
+    EXPECT_THAT(line.at("remedy").get<std::string>(), HasSubstr("server.listen"));
+  }
 }
 
 /// Runs a copy of murmurate that has some of the plug-ins beside it, or none.
