@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "shared/core/clock.h"
@@ -76,6 +78,35 @@ TEST(HooksRun, BuiltInHooksDoWhatTheySayAndAHookEndsTheRun) {
     place_of = std::min(found, events.size());
   }
   EXPECT_EQ(place.LeftBehind(), "");
+}
+
+/// A batch is under way when a hook ends the run: its numbers are told as those of any other.
+TEST(HooksRun, TheEndComesAfterTheNumbersOfTheLastBatch) {
+  using Json = nlohmann::json;
+  const Workplace place;
+  place.Write("c.toml", std::string(kSmall) +
+                            "[[hook]]\nkind = \"command\"\ncommand = \"cat\"\n"
+                            "[[hook]]\nkind = \"stop_at_step\"\nsteps = 8192\n");
+  const Ran ran =
+      RunMurmurate(place.path(), {"train", "c.toml", "--set", "algorithm.batch_steps=256"}, 60);
+  EXPECT_EQ(ran.code, 0) << ran.errors;
+  std::istringstream lines(place.Read("runs/c/hooks/command.log"));
+  std::map<std::string, Json> last;
+  std::map<std::string, int> count;
+  for (std::string line; std::getline(lines, line);) {
+    Json event = Json::parse(line, nullptr, false);
+    ASSERT_TRUE(event.is_object()) << line;
+    const std::string name = event["event"];
+    ++count[name];
+    last[name] = std::move(event);
+  }
+  EXPECT_GE(last["end"]["steps"], 8192);
+  EXPECT_EQ(count["before_batch"], count["after_batch"]);
+  EXPECT_EQ(last["end"]["steps"], last["after_batch"]["steps"]);
+  EXPECT_EQ(last["end"]["steps"], last["checkpoint"]["steps"]);
+  EXPECT_EQ(last["end"]["version"], last["after_batch"]["version"]);
+  EXPECT_EQ(last["end"]["metrics"]["train/updates"],
+            last["after_batch"]["metrics"]["train/updates"]);
 }
 
 TEST(HooksRun, AResumedRunHasTheHooksOfItsConfig) {
