@@ -1,4 +1,6 @@
+#include <pwd.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -194,6 +196,29 @@ Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments)
   return 0;
 }
 
+/// `verb`: "pause" or "unpause".
+Result<int> AskToPause(const CommonArguments& common, const AskArguments& arguments,
+                       const std::string& verb) {
+  auto learner = FindLearner(common, arguments.run);
+  if (!learner.ok()) return learner.status();
+  const passwd* const user = getpwuid(geteuid());
+  const std::string name = user == nullptr ? std::to_string(geteuid()) : user->pw_name;
+  const auto answer = Ask(*learner, verb + " by `murmurate " + verb + "` of user " + name);
+  if (answer.status().code() == StatusCode::kUnavailable)
+    return ResourceError(answer.status().message());
+  if (!answer.ok()) return answer.status();
+  if (!common.quiet) std::printf("%s: %s\n", learner->name.c_str(), answer->c_str());
+  return 0;
+}
+
+Result<int> RunPause(const CommonArguments& common, const AskArguments& arguments) {
+  return AskToPause(common, arguments, "pause");
+}
+
+Result<int> RunUnpause(const CommonArguments& common, const AskArguments& arguments) {
+  return AskToPause(common, arguments, "unpause");
+}
+
 }  // namespace
 
 Result<std::string> FindRun(const CommonArguments& common, const std::string& run) {
@@ -220,6 +245,22 @@ void AddStop(CLI::App* app, CommandLine* line) {
   stop->add_flag("--resume-follows", given->resume_follows,
                  "Lock-step actors wait for `murmurate resume` instead of playing on or ending");
   line->Choose(stop, RunStop, given);
+}
+
+void AddPause(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<AskArguments>();
+  auto* pause = app->add_subcommand(
+      "pause", "Pause learning of a live learner; its games play on, `murmurate unpause` ends it");
+  pause->add_option("RUN", given->run, "Which; without it the only live one");
+  line->Choose(pause, RunPause, given);
+}
+
+void AddUnpause(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<AskArguments>();
+  auto* unpause = app->add_subcommand(
+      "unpause", "Let a learner that was paused learn on (`resume` is for a run that has ended)");
+  unpause->add_option("RUN", given->run, "Which; without it the only live one");
+  line->Choose(unpause, RunUnpause, given);
 }
 
 void AddSet(CLI::App* app, CommandLine* line) {

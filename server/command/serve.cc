@@ -189,7 +189,7 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
                      (outcome.checkpoint.empty() ? "; no actor came, so there are no weights"
                                                  : "; weights in " + outcome.checkpoint));
   }
-  return end == RunEnd::kBudgetSpent ? 1 : 0;
+  return outcome.End(end) == RunEnd::kBudgetSpent ? 1 : 0;
 }
 
 void AddServe(CLI::App* app, CommandLine* line) {

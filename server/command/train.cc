@@ -12,7 +12,6 @@
 #include "server/daemon/cluster.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/learners_advice.h"
-#include "server/daemon/stop_rules_of.h"
 #include "server/data/training_data.h"
 #include "server/metrics/number_text.h"
 #include "server/parameters/parameters_settings.h"
@@ -94,13 +93,6 @@ RunEnd Await(Signals* signals, Children* children, Cluster* cluster, const LogCa
 std::string Waits(const Daemon::Outcome& outcome) {
   return "; learner waited " + PercentText(outcome.learner_wait) +
          (outcome.actor_wait ? ", actors " + PercentText(*outcome.actor_wait) : "");
-}
-
-/// A run whose last evaluation reaches stop_at_return is solved, though its steps are spent.
-RunEnd EndAfterEvaluation(RunEnd end, const Daemon::Outcome& outcome, const StopRules& rules) {
-  const bool reached = rules.evaluated && rules.at_return && outcome.evaluation &&
-                       outcome.evaluation->mean_return >= *rules.at_return;
-  return end == RunEnd::kBudgetSpent && reached ? RunEnd::kSolved : end;
 }
 
 /// An evaluation reached stop_at_return, and what was played for training did not.
@@ -229,6 +221,12 @@ Result<int> RunTrain(const CommonArguments& common, const TrainArguments& argume
                                              : TrainOn(common, *config, std::move(options)));
 }
 
+/// The beginning of the sentence about a training on data; `requested`: its end, if it was asked for.
+std::string HowDataEnded(Signals::Event event, std::optional<RunEnd> requested) {
+  if (requested == RunEnd::kHook) return "Ended by a hook: ";
+  return event == Signals::Event::kSignal ? "Stopped: " : "Done: ";
+}
+
 }  // namespace
 
 Status PrepareCluster(Config* config) {
@@ -263,9 +261,9 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   if (!signals.failure().ok()) return signals.failure();
   if (!outcome.unreached.ok()) return outcome.unreached;
   if (config.run().follows()) return 0;
-  (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
-                   WithCommas(outcome.steps.learned) + " steps learned from " +
-                   data->Description() + " in " + ShortDuration(outcome.seconds) +
+  (*daemon)->Print(HowDataEnded(event, signals.requested()) + WithCommas(outcome.steps.learned) +
+                   " steps learned from " + data->Description() + " in " +
+                   ShortDuration(outcome.seconds) +
                    (outcome.scores.empty() ? "." : "; " + outcome.scores + '.'));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   if (const std::string returns = data->Returns(); !returns.empty())
@@ -305,7 +303,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   if (!signals.failure().ok()) return signals.failure();
   if (!outcome.unreached.ok()) return outcome.unreached;
   if (config.run().follows()) return 0;
-  end = EndAfterEvaluation(end, outcome, StopRulesOf(config));
+  end = outcome.End(end);
   (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());

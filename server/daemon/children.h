@@ -1,15 +1,13 @@
-// Children: the actor processes that `train` starts: copies of this executable, each in a process
-// group of its own (Ctrl+C reaches only us, and we say goodbye to them), each ended by the kernel
-// when we die.
+// Children: the actor processes that `train` starts: copies of this executable, each a ChildProcess,
+// which does not get Ctrl+C: we say goodbye to them.
 #pragma once
 
-#include <sys/types.h>
-
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "murmurate/status.h"
+#include "server/process/child_process.h"
 
 namespace murmurate {
 
@@ -30,7 +28,7 @@ class Children {
   void Send(int signal_number) const;
 
  private:
-  std::vector<pid_t> alive_;
+  std::vector<std::unique_ptr<ChildProcess>> alive_;
 };
 
 }  // namespace murmurate

@@ -35,6 +35,14 @@ std::string WholeReason(const std::string& reason, const RunEnding& ending) {
   return ending.why().empty() ? reason : reason + ": " + ending.why();
 }
 
+/// Why learning of this job of ranks cannot be paused; "": it can.
+std::string WhyNoPause(const CollectiveJob* job) {
+  if (job == nullptr || job->size() == 1) return "";
+  return "learning of " + std::to_string(job->size()) +
+         " ranks cannot be paused, because each waits for the others in every batch; stop the run "
+         "and go on by `murmurate resume`";
+}
+
 }  // namespace
 
 Status Daemon::State::Open() {
@@ -43,6 +51,7 @@ Status Daemon::State::Open() {
   if (!opened.ok()) return opened.status();
   parts.log_file = *std::move(opened);
   parts.log = parts.log_file->callback();
+  parts.pause = std::make_unique<LearningPause>(parts.log, WhyNoPause(parts.options.job.get()));
   parts.places->KeepAlgorithmsIn(parts.directory.path(), parts.log);
   MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
   if (!parts.options.source && !parts.options.own_actors)
@@ -154,6 +163,7 @@ Status Daemon::State::OpenOperate(const std::string& folder) {
   op.settings = [this] { return parts.live->settings(); };
   op.set = [this](const std::string& assignment) { return parts.live->Set(assignment); };
   op.checkpoint = [this] { models.AskForCheckpoints(); };
+  op.pause = parts.pause.get();
   op.board = board.get();
   op.on_end = [this](RunEnd end) { parts.signals->Request(end); };
   TellOfHooks(&parts, &op);
@@ -226,6 +236,8 @@ Status Daemon::State::Resume() {
 
 ActorsView Daemon::State::Actors() {
   Ingest::Report report = parts.ingest->CollectReport();
+  if (const auto pause = parts.pause->Report())
+    report.waiting.insert(report.waiting.begin(), pause->Sentence());
   for (std::string& sentence : parts.shard_waits.Sentences())
     report.waiting.push_back(std::move(sentence));
   for (std::string& sentence : models.Waiting()) report.waiting.push_back(std::move(sentence));
@@ -244,6 +256,7 @@ ActorsView Daemon::State::Actors() {
 /// Waits in lock-step until all of the last batch has come in and is trained on, so that the run
 /// can go on exactly where it is.
 void Daemon::State::FinishRound() {
+  if (parts.ingest->lockstep()) parts.pause->Lift();
   parts.ingest->StopGranting();
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   while (!parts.ingest->AtBorder() && MonotonicNs() < deadline_ns)
@@ -354,6 +367,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   outcome.actor_wait = progress.values().Number(kActorWait);
   outcome.scores = ScoresText(progress.Latest(MonotonicNs()));
   outcome.streams = state.models.Streams();
+  outcome.solved_at_last = state.parts.operate->ending().Solved(progress);
   outcome.unreached = state.parts.shard_waits.Unreached();
   state.parts.log(LogLevel::kInfo, "stopped: " + whole);
   if (Status there = state.parts.directory.StillThere(); !there.ok())

@@ -72,6 +72,12 @@ class Daemon {
     std::optional<double> actor_wait = {};
     std::string scores = {};  ///< of supervised and bc: "train/loss 0.031, eval/accuracy 0.98"
     std::vector<Reading> streams = {};  ///< of those it had
+    bool solved_at_last = false;        ///< the last evaluation reached run.stop_at_return
+    /// How a run ended that `asked` ended: one whose last evaluation reaches run.stop_at_return is
+    /// solved, though its steps are spent.
+    RunEnd End(RunEnd asked) const {
+      return asked == RunEnd::kBudgetSpent && solved_at_last ? RunEnd::kSolved : asked;
+    }
     Status unreached =
         {};  ///< not ok: a shard that never answered (kResource); nothing was learned
   };

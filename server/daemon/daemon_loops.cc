@@ -39,7 +39,8 @@ void Daemon::State::TurnOperate() {
   const Progress& progress = parts.operate->progress();
   const auto mean = progress.means().mean_return();
   life.Say(now_ns, WithCommas(progress.learned_steps()) + " steps learned from" +
-                       (mean ? ", mean return " + ReturnText(*mean) : ""));
+                       (mean ? ", mean return " + ReturnText(*mean) : "") +
+                       (parts.pause->Report() ? "; learning is paused" : ""));
 }
 
 void Daemon::State::TurnCheckpoint() {

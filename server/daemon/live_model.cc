@@ -19,7 +19,7 @@
 namespace murmurate {
 namespace {
 
-/// How long a learning thread rests before it asks again whether hooks let it learn.
+/// How long a learning thread rests before it asks again whether it may learn.
 constexpr std::chrono::milliseconds kHeld{100};
 
 SavedState StateOf(const Learner& learner) {
@@ -117,6 +117,7 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
       name_(name),
       number_(number),
       channel_(ChannelFor(settings, std::move(memory))),
+      turns_(std::make_shared<LearnTurns>(parts->pause->flag())),
       stores_(name, parts->log, &learning_),
       steps_(steps),
       evaluations_(parts, name, channel_->spec, settings.algorithm),
@@ -184,13 +185,23 @@ void LiveModel::StartThreads() {
       if (checkpoints_.Take()) PostCheckpoint();
     });
   };
+  // A thread that may not learn; the first posts the checkpoints that are asked for meanwhile.
+  const auto rest = [this](bool first) {
+    std::this_thread::sleep_for(kHeld);
+    if (!first || !checkpoints_.due()) return;
+    turns_->AtRest([this] {
+      gate_.Pass([this] {
+        if (checkpoints_.Take()) PostCheckpoint();
+      });
+    });
+  };
   const std::string number = number_ == 0 ? "" : '.' + std::to_string(number_);
   for (std::size_t i = 0; i < learning_.size(); ++i) {
     LearnLoop* const learning = learning_[i].get();
     loops_.push_back(std::make_unique<Loop>(
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
-        [this, learning, i, post_unlearned] {
-          if (hooks_.Hold()) return std::this_thread::sleep_for(kHeld);
+        [this, learning, i, post_unlearned, rest] {
+          if (turns_->paused() || hooks_.Hold()) return rest(i == 0);
           ++busy_;
           if (!learning->PollOnce(source_->longest_wait())) post_unlearned();
           stores_.CheckHealth(i);

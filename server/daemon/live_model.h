@@ -76,7 +76,7 @@ class LiveModel {
   const std::string name_;
   const std::size_t number_;
   std::shared_ptr<ExperienceChannel> channel_;
-  std::shared_ptr<LearnTurns> turns_ = std::make_shared<LearnTurns>();
+  std::shared_ptr<LearnTurns> turns_;
   std::vector<std::unique_ptr<LearnLoop>> learning_;  ///< one a learning thread, of one block
   ModelStores stores_;
   /// The snapshot of the highest version of all loops; inside the gate, as what follows.

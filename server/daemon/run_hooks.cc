@@ -144,7 +144,7 @@ Status StartHooks(RunParts* parts, LiveModels* models) {
 
 void EndHooks(const RunParts& parts, const std::string& reason) {
   HookEvent end{.moment = HookMoment::kEnd, .at_ns = MonotonicNs(), .text = reason};
-  const Progress& progress = parts.operate->progress();
+  const Progress& progress = parts.operate->last_progress();
   end.steps = progress.learned_steps();
   end.environment_steps = progress.steps();
   end.version = progress.values().Count(kVersion);

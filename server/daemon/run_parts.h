@@ -13,6 +13,7 @@
 #include "server/daemon/shard_waits.h"
 #include "server/hooks/hooks.h"
 #include "server/ingest/ingest.h"
+#include "server/operate/learning_pause.h"
 #include "shared/weights/publishing.h"
 
 namespace murmurate {
@@ -34,6 +35,7 @@ struct RunParts {
   std::optional<Log> log_file;
   LogCallback log;
   SocketContext context;
+  std::unique_ptr<LearningPause> pause;
   std::unique_ptr<Ingest> ingest;
   std::unique_ptr<Publishing> publishing;
   std::unique_ptr<Operate> operate;

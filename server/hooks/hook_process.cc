@@ -2,46 +2,23 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
-#include <utility>
 
 namespace murmurate {
 namespace {
 
-constexpr int kEndPolls = 100;  ///< of 2 ms, between SIGTERM and SIGKILL
+constexpr int kGraceMs = 200;
 
 void Close(int* fd) {
   if (*fd >= 0) close(*fd);
   *fd = -1;
 }
 
-/// Runs in the child, between fork and exec: async-signal-safe calls only.
-[[noreturn]] void Become(pid_t parent, const char* command, int input, int output, bool keep_err) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(0);  // it died before the line above
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);
-  dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  if (!keep_err) dup2(output, STDERR_FILENO);
-  execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
-  _exit(127);
-}
-
-Status Failure(const std::string& what) {
-  return ResourceError(what + " (" + std::strerror(errno) +
+Status Failure(const std::string& what, const std::string& cause = std::strerror(errno)) {
+  return ResourceError(what + " (" + cause +
                        "); raise the limits of open files and processes (ulimit -n, -u)");
 }
 
@@ -61,18 +38,19 @@ Status HookProcess::Start(const std::string& command, const std::string& output)
     close(in[1]);
     return status;
   }
-  const pid_t parent = getpid();
-  const pid_t pid = fork();
-  if (pid == 0) Become(parent, command.c_str(), in[0], out[1], output.empty());
-  const Status status = pid < 0 ? Failure("a process cannot be started") : Status();
+  const Status started = process_.Start({.path = "/bin/sh",
+                                         .arguments = {"sh", "-c", command},
+                                         .input = in[0],
+                                         .output = out[1],
+                                         .errors = output.empty() ? -1 : out[1]});
   close(in[0]);
   close(out[1]);
-  pid_ = pid;
   input_ = in[1];
   output_ = out[0];
   fcntl(input_, F_SETFL, O_NONBLOCK);
-  if (!status.ok()) End();
-  return status;
+  if (started.ok()) return started;
+  End();
+  return Failure("a process cannot be started", started.message());
 }
 
 /// A pipe whose reader is gone raises SIGPIPE, which threads of a Loop block.
@@ -98,28 +76,16 @@ bool HookProcess::ReadSome(std::string* text, int timeout_ms) {
 }
 
 std::optional<std::string> HookProcess::CollectEnd() {
-  int status = 0;
-  if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) == 0) return std::nullopt;
-  kill(-pid_, SIGTERM);  // what it has left of its own
-  pid_ = -1;
+  auto how = process_.CollectEnd();
+  if (!how) return how;
   Close(&input_);
   Close(&output_);
-  if (WIFSIGNALED(status)) return "was ended by signal " + std::to_string(WTERMSIG(status));
-  return "ended with exit code " + std::to_string(WEXITSTATUS(status));
+  return how;
 }
 
 void HookProcess::End() {
   Close(&input_);
-  if (pid_ > 0) {
-    kill(-pid_, SIGTERM);
-    for (int i = 0; i < kEndPolls && !CollectEnd(); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  if (pid_ > 0) {
-    kill(-pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
+  process_.End(kGraceMs);
   Close(&output_);
 }
 

@@ -1,9 +1,6 @@
-// HookProcess: a command that a hook runs: `/bin/sh -c COMMAND`, in a process group of its own,
-// with a pipe to its standard input, which is never waited on, and its output in a file or a pipe.
-// It is ended by the kernel when the thread that started it ends.
+// HookProcess: a command that a hook runs: `/bin/sh -c COMMAND`, a ChildProcess with a pipe to its
+// standard input, which is never waited on, and its output in a file or a pipe.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +8,7 @@
 #include <string_view>
 
 #include "murmurate/status.h"
+#include "server/process/child_process.h"
 
 namespace murmurate {
 
@@ -25,7 +23,7 @@ class HookProcess {
   /// Starts it; none must run. `output`: the file that both outputs are appended to; "": standard
   /// output is read by ReadSome, and errors go where ours do.
   Status Start(const std::string& command, const std::string& output);
-  bool started() const { return pid_ > 0; }
+  bool started() const { return process_.running(); }
 
   /// Writes what there is room for, waiting for it for at most `timeout_ms`; the count. kUnavailable:
   /// it has closed its standard input.
@@ -38,7 +36,7 @@ class HookProcess {
   void End();
 
  private:
-  pid_t pid_ = -1;
+  ChildProcess process_;
   int input_ = -1, output_ = -1;
 };
 

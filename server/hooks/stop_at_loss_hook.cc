@@ -3,8 +3,7 @@
 #include <numeric>
 
 #include "server/hooks/kinds.h"
-#include "server/hooks/named_metrics.h"
-#include "server/hooks/stopping.h"
+#include "server/hooks/stop_by_metric.h"
 #include "server/metrics/number_text.h"
 
 namespace murmurate {
@@ -28,37 +27,25 @@ const Keys<StopAtLossSettings>& StopAtLossKeys() {
   return kKeys;
 }
 
-class StopAtLossHook : public Hook {
+class StopAtLossHook : public StopByMetric {
  public:
   StopAtLossHook(StopAtLossSettings settings, const HookTools& tools)
-      : settings_(std::move(settings)), stopping_(tools), wait_(settings_.metric) {}
+      : StopByMetric(settings.metric, tools), settings_(std::move(settings)) {}
 
-  HookMoments wants() const override { return Bit(HookMoment::kAfterBatch); }
-  std::string done() const override { return stopping_.done(); }
-
-  Status OnEvent(const HookEvent& event) override {
-    if (event.moment == HookMoment::kEnd) return {};
-    std::string sentence;
-    const auto loss = wait_.Look(event, &sentence);
-    if (!sentence.empty()) return InvalidArgument(sentence);
-    if (!loss) return {};
-    last_.push_back(*loss);
+ private:
+  std::string WhyStop(double loss, std::uint64_t steps) override {
+    last_.push_back(loss);
     const auto batches = static_cast<std::size_t>(settings_.batches);
     if (last_.size() > batches) last_.pop_front();
     const double mean =
         std::accumulate(last_.begin(), last_.end(), 0.0) / static_cast<double>(last_.size());
-    if (last_.size() == batches && mean <= *settings_.value)
-      stopping_.Stop(settings_.metric + ' ' + FormatNumber("%.4g", mean) + " over " +
-                     std::to_string(batches) + " batches is at most " +
-                     FormatNumber("%.4g", *settings_.value) + " at step " +
-                     WithCommas(event.steps));
-    return {};
+    if (last_.size() < batches || mean > *settings_.value) return "";
+    return settings_.metric + ' ' + FormatNumber("%.4g", mean) + " over " +
+           std::to_string(batches) + " batches is at most " +
+           FormatNumber("%.4g", *settings_.value) + " at step " + WithCommas(steps);
   }
 
- private:
   const StopAtLossSettings settings_;
-  Stopping stopping_;
-  MetricWait wait_;
   std::deque<double> last_;
 };
 

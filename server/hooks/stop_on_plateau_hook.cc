@@ -1,7 +1,6 @@
 // stop_on_plateau: ends the run when a metric has not become better for so many steps.
 #include "server/hooks/kinds.h"
-#include "server/hooks/named_metrics.h"
-#include "server/hooks/stopping.h"
+#include "server/hooks/stop_by_metric.h"
 #include "server/metrics/number_text.h"
 
 namespace murmurate {
@@ -34,37 +33,26 @@ const Keys<StopOnPlateauSettings>& StopOnPlateauKeys() {
   return kKeys;
 }
 
-class StopOnPlateauHook : public Hook {
+class StopOnPlateauHook : public StopByMetric {
  public:
   StopOnPlateauHook(StopOnPlateauSettings settings, const HookTools& tools)
-      : settings_(std::move(settings)), stopping_(tools), wait_(settings_.metric) {}
-
-  HookMoments wants() const override { return Bit(HookMoment::kAfterBatch); }
-  std::string done() const override { return stopping_.done(); }
-
-  Status OnEvent(const HookEvent& event) override {
-    if (event.moment == HookMoment::kEnd) return {};
-    std::string sentence;
-    const auto value = wait_.Look(event, &sentence);
-    if (!sentence.empty()) return InvalidArgument(sentence);
-    if (!value) return {};
-    const double gain = !best_                           ? 0
-                        : settings_.mode == Better::kMax ? *value - *best_
-                                                         : *best_ - *value;
-    if (!best_ || gain > settings_.min_delta) {
-      best_ = *value;
-      best_step_ = event.steps;
-    } else if (event.steps - best_step_ >= *settings_.patience_steps) {
-      stopping_.Stop(settings_.metric + " has not become better than " +
-                     FormatNumber("%.6g", *best_) + " since step " + WithCommas(best_step_));
-    }
-    return {};
-  }
+      : StopByMetric(settings.metric, tools), settings_(std::move(settings)) {}
 
  private:
+  std::string WhyStop(double value, std::uint64_t steps) override {
+    const double gain = !best_                           ? 0
+                        : settings_.mode == Better::kMax ? value - *best_
+                                                         : *best_ - value;
+    if (!best_ || gain > settings_.min_delta) {
+      best_ = value;
+      best_step_ = steps;
+    }
+    if (steps - best_step_ < *settings_.patience_steps) return "";
+    return settings_.metric + " has not become better than " + FormatNumber("%.6g", *best_) +
+           " since step " + WithCommas(best_step_);
+  }
+
   const StopOnPlateauSettings settings_;
-  Stopping stopping_;
-  MetricWait wait_;
   std::optional<double> best_;
   std::uint64_t best_step_ = 0;
 };

@@ -54,7 +54,7 @@ void LearnLoop::SaveStore(int loop, SavedState* state) const {
 }
 
 Status LearnLoop::LoadStore(int loop, const SavedState& state) {
-  loaded_ = true;
+  due_ = true;
   return store_->Load(StateReader(state, SectionOf(loop)));
 }
 
@@ -153,7 +153,11 @@ bool LearnLoop::PublishCredit() {
 /// True when it learned from a batch.
 bool LearnLoop::LearnAll(bool held_out) {
   bool any = false;
-  while (TrainingBatch* batch = store_->Next()) any |= Learn(*batch, held_out);
+  due_ = false;
+  while (TrainingBatch* batch = due_ ? nullptr : store_->Next()) {
+    any |= Learn(*batch, held_out);
+    due_ = turns_->paused();
+  }
   CountLearned();
   return any;
 }
@@ -188,9 +192,8 @@ std::unique_ptr<TrainingBatch> LearnLoop::AwaitBatch(std::chrono::milliseconds t
   return batch;
 }
 
-/// As if the run had never ended: before anything is inserted.
+/// As if the run had never ended or been paused: before anything is inserted.
 bool LearnLoop::LearnWhatWasDue() {
-  if (!turns_->Begin()) return false;
   const bool learned = LearnAll(false);
   turns_->Done(false);
   if (learned && callbacks_.wake_ingest) callbacks_.wake_ingest();
@@ -201,9 +204,10 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   if (channel_->version.load(std::memory_order_relaxed) == 0) {
     Publish();
     if (callbacks_.wake_ingest) callbacks_.wake_ingest();
-    if (loaded_) return false;
-  } else if (std::exchange(loaded_, false) && LearnWhatWasDue()) {
-    return true;
+    if (due_) return false;
+  } else if (due_) {
+    if (!turns_->Begin()) return false;
+    if (LearnWhatWasDue()) return true;
   }
   const std::int64_t begin_ns = now_ns_();
   auto batch = AwaitBatch(timeout);

@@ -59,7 +59,8 @@ class LearnLoop {
   /// tell the store, count its steps, count the new version, hand out its snapshot, report,
   /// at_border; and then: give back what the store releases, publish its credit, wake ingest.
   /// Schedules are where the steps of earlier batches have brought them. True when it trained. Once
-  /// the trainer has failed, batches are left out.
+  /// the trainer has failed, batches are left out. While the turns are paused, it learns from no
+  /// further batch; what the store has then is learned from first when they go on.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Saves, between batches (also of the loops beside it), what the store needs, in a section of
@@ -121,7 +122,8 @@ class LearnLoop {
   std::int64_t next_waiting_ns_ = 0;  ///< when on_waiting may be called again
   BatchWatch watch_;
   bool failed_ = false;
-  bool loaded_ = false;  ///< the store was, and may still have what is to be learned from
+  /// The store may still have what is to be learned from: it was loaded, or a pause came between.
+  bool due_ = false;
 };
 
 }  // namespace murmurate

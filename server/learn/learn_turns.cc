@@ -12,7 +12,7 @@ std::unique_ptr<TrainingBatch> LearnTurns::Next(ExperienceChannel& channel,
   // guard: LearnTurnsTest.AHeldOutBatchIsScoredAfterAllBeforeItAndBeforeAllAfterIt: no thread takes
   //   a batch while another is alone or wants to be
   changed_.wait(lock, [this] { return wanting_ == 0 && !alone_; });
-  auto batch = ended_ ? std::nullopt : channel.ready.TryPop();
+  auto batch = ended_ || paused() ? std::nullopt : channel.ready.TryPop();
   if (!batch) return nullptr;
   if ((*batch)->samples == TrainingBatch::Samples::kHeldOut) {
     BeginAlone(lock);
@@ -25,8 +25,9 @@ std::unique_ptr<TrainingBatch> LearnTurns::Next(ExperienceChannel& channel,
 bool LearnTurns::Begin() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return wanting_ == 0 && !alone_; });
-  if (!ended_) ++learning_;
-  return !ended_;
+  if (ended_ || paused()) return false;
+  ++learning_;
+  return true;
 }
 
 void LearnTurns::Done(bool held_out) {
@@ -70,6 +71,19 @@ void LearnTurns::VisitNext(ExperienceChannel& channel,
   const std::lock_guard lock(mutex_);
   if (ended_) return;
   channel.ready.VisitFront([&](const std::unique_ptr<TrainingBatch>& next) { visit(*next); });
+}
+
+void LearnTurns::AtRest(const std::function<void()>& visit) {
+  {
+    std::unique_lock lock(mutex_);
+    BeginAlone(lock);
+  }
+  visit();
+  {
+    const std::lock_guard lock(mutex_);
+    alone_ = false;
+  }
+  changed_.notify_all();
 }
 
 int LearnTurns::wanting() const {

@@ -9,7 +9,8 @@
 // what a checkpoint says of its experience is true. A batch that is held out is taken alone: all of
 // its rows are scored by the same parameters, those after every batch before it.
 //
-// One thread alone never waits here. Any thread.
+// While learning is paused, no batch is taken and no turn begins. One thread alone never waits here.
+// Any thread.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "server/experience/experience_channel.h"
@@ -27,12 +29,17 @@ namespace murmurate {
 
 class LearnTurns {
  public:
+  using Paused = std::shared_ptr<const std::atomic<bool>>;
+
+  /// `paused`: set while learning is paused, by any thread; null: it never is.
+  explicit LearnTurns(Paused paused = nullptr) : paused_(std::move(paused)) {}
+
   /// The next batch of `channel`, waiting up to `timeout` for one (and longer for a thread that is
-  /// alone); null when there is none. Done must follow.
+  /// alone); null when there is none or learning is paused. Done must follow.
   std::unique_ptr<TrainingBatch> Next(ExperienceChannel& channel,
                                       std::chrono::milliseconds timeout);
   /// A turn without a batch, for what a store still has; Done(false) must follow. False: this has
-  /// ended, and there is no turn.
+  /// ended or learning is paused, and there is no turn.
   bool Begin();
   /// Calls visit(batch) with the batch that Next will give, where only one thread takes batches; none
   /// if there is none yet. What visit reads of it later it must have read before that batch is given
@@ -45,6 +52,10 @@ class LearnTurns {
   /// Runs `visit` between Next and Done, when the batch is trained on, while no other thread is
   /// between its own.
   void Alone(bool held_out, const std::function<void()>& visit);
+  /// Runs `visit` on a thread that has no turn, while no thread has one.
+  void AtRest(const std::function<void()>& visit);
+
+  bool paused() const { return paused_ && *paused_; }
 
   /// No batch is taken any more: those that lie in the channel are never learned from, so that what
   /// was taken is its beginning. Those under way go on.
@@ -58,6 +69,7 @@ class LearnTurns {
  private:
   void BeginAlone(std::unique_lock<std::mutex>& lock);
 
+  const Paused paused_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   int learning_ = 0;  ///< threads between Next and Done, but those that are or want to be alone

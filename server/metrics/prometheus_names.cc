@@ -1,6 +1,8 @@
 #include "server/metrics/prometheus_names.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace murmurate {
 namespace {
@@ -9,26 +11,29 @@ bool IsLetterOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Takes `ending` off the end of `name`, where it is there.
-void TakeOff(std::string_view ending, std::string* name) {
-  if (name->ends_with(ending)) name->resize(name->size() - ending.size());
-}
-
-void End(std::string_view ending, std::string* name) {
-  if (!name->ends_with(ending)) *name += ending;
-}
-
-void EndWithUnit(std::string_view unit, std::string* name) {
-  if (unit == "s") {
-    TakeOff("_s", name);
-    End("_seconds", name);
-  } else if (unit == "bytes") {
-    End("_bytes", name);
-  } else if (unit == "of 1") {
-    End("_ratio", name);
-  } else if (unit.ends_with("/s") && name->ends_with("_per_s")) {
-    *name += "econd";
+/// The words of a name, each once.
+std::vector<std::string> WordsOf(std::string_view name) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : name) {
+    if (IsLetterOrDigit(c)) word += c;
+    if (IsLetterOrDigit(c) || word.empty()) continue;
+    words.push_back(std::exchange(word, ""));
   }
+  if (!word.empty()) words.push_back(word);
+  std::vector<std::string> once;
+  for (const std::string& one : words)
+    if (std::ranges::find(once, one) == once.end()) once.push_back(one);
+  return once;
+}
+
+std::vector<std::string> EndingOf(const Metric& metric) {
+  std::vector<std::string> ending;
+  if (metric.unit == "s") ending.push_back("seconds");
+  if (metric.unit == "bytes") ending.push_back("bytes");
+  if (metric.unit == "of 1") ending.push_back("ratio");
+  if (PrometheusType(metric) == "counter") ending.push_back("total");
+  return ending;
 }
 
 }  // namespace
@@ -51,11 +56,16 @@ std::string_view PrometheusType(const Metric& metric) {
 }
 
 std::string PrometheusName(const Metric& metric) {
-  std::string name = "murmurate_" + std::string(metric.name);
-  std::ranges::replace_if(
-      name, [](char c) { return !IsLetterOrDigit(c); }, '_');
-  EndWithUnit(metric.unit, &name);
-  if (PrometheusType(metric) == "counter") End("_total", &name);
+  std::vector<std::string> words = WordsOf(metric.name);
+  const std::vector<std::string> ending = EndingOf(metric);
+  if (metric.unit == "s") std::erase(words, "s");
+  if (metric.unit.ends_with("/s")) std::ranges::replace(words, "s", "second");
+  std::erase_if(words, [&](const std::string& word) {
+    return std::ranges::find(ending, word) != ending.end();
+  });
+  words.insert(words.end(), ending.begin(), ending.end());
+  std::string name = "murmurate";
+  for (const std::string& word : words) name += '_' + word;
   return name;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,13 @@ class ModelRecord {
   void set_name(std::string name) { name_ = std::move(name); }
   Progress& progress() { return progress_; }
   const Progress& progress() const { return progress_; }
+  /// A copy, made by the first call: of what comes after the run's rules have ended it.
+  Progress& beyond() {
+    if (!beyond_) beyond_.emplace(progress_);
+    return *beyond_;
+  }
+  /// The progress with what came after that.
+  const Progress& last_progress() const { return beyond_ ? *beyond_ : progress_; }
 
   void AddReport(const wire::ReportedNumber& number);
   Reading Live(std::int64_t now_ns);
@@ -57,6 +65,7 @@ class ModelRecord {
   std::string name_;
   const std::string folder_;
   Progress progress_;
+  std::optional<Progress> beyond_;  ///< empty: nothing came after the end
   Reports reports_;
   Curve stream_error_, naive_error_;  ///< of a stream's
   std::vector<std::unique_ptr<MetricSink>> sinks_;

@@ -71,6 +71,7 @@ std::shared_ptr<const RunSnapshot> SnapshotOf(
     actors.resize(RunSnapshot::kMostActors);
   }
   snapshot->status = report.ToJson(-1);
+  snapshot->paused = report.paused.has_value();
   for (std::size_t i = 0; i < report.models.size(); ++i)
     snapshot->batches.emplace_back(models[i]->name(), models[i]->progress().last_ns());
   return snapshot;
@@ -234,10 +235,9 @@ void Operate::ApplyUpdate(const TrainingUpdate& update) {
   if (model == nullptr) return;
   const bool first = model == models_.front().get();
   // A run that its rules have ended keeps the first model's numbers as they were then.
-  if (!first || !ending_.by_rules()) {
-    model->progress().Apply(update);
-    if (options_.on_update) options_.on_update(update, model->progress());
-  }
+  Progress& progress = first && ending_.by_rules() ? model->beyond() : model->progress();
+  progress.Apply(update);
+  if (options_.on_update) options_.on_update(update, progress);
   if (first) ending_.Check(model->progress());
 }
 
@@ -311,12 +311,15 @@ wire::AdminOk Operate::AnswerTo(const std::string& command) {
   }
   if (command == "checkpoint" && options_.checkpoint) {
     options_.checkpoint();
-    return {true, "a checkpoint follows the next batch of each model"};
+    return {true, "a checkpoint of each model follows, after the batch under way"};
   }
+  if (const auto answer = options_.pause ? options_.pause->AnswerTo(command) : std::nullopt)
+    return {answer->ok(), answer->ok() ? **answer : answer->status().message()};
   const bool resume_follows = command == "stop to resume";
   if (command != "stop" && !resume_follows)
     return {false, "unknown question \"" + command +
-                       "\": expected status, checkpoint, stop or set NAME=VALUE"};
+                       "\": expected status, checkpoint, stop, pause by NAME, unpause by NAME or "
+                       "set NAME=VALUE"};
   ending_.Ask(resume_follows ? RunEnd::kAskedToResume : RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }
@@ -336,6 +339,7 @@ StatusReport Operate::Report() {
       .streams = Streams()};
   if (options_.settings) report.settings = options_.settings();
   if (options_.hooks) report.hooks = options_.hooks();
+  if (options_.pause) report.paused = options_.pause->Report();
   for (const auto& model : models_)
     if (named_) report.models.push_back(Live(writer_, *model, now_ns));
   return report;

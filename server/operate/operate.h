@@ -20,6 +20,7 @@
 #include "server/operate/admin.h"
 #include "server/operate/checkpoint_writer.h"
 #include "server/operate/display.h"
+#include "server/operate/learning_pause.h"
 #include "server/operate/mailbox.h"
 #include "server/operate/model_record.h"
 #include "server/operate/row_schedule.h"
@@ -49,10 +50,11 @@ struct OperateOptions {
   std::function<Result<std::string>(const std::string& assignment)> set = {};
   /// Has every model write a checkpoint after the batch that it learns from; may be empty.
   std::function<void()> checkpoint = {};
+  LearningPause* pause = nullptr;      ///< null: the run cannot be paused
   SnapshotBoard* board = nullptr;      ///< of those who watch the run; null: there are none
   std::function<void(RunEnd)> on_end;  ///< called once
   /// What hooks are told and say; may be empty. On the operating thread, after the progress of a
-  /// model has taken an update.
+  /// model has taken an update: Operate::last_progress of the first.
   std::function<void(const TrainingUpdate&, const Progress&)> on_update = {};
   std::function<std::vector<Reading>()> hooks = {};
   LogCallback log;
@@ -106,6 +108,8 @@ class Operate {
   RunEnding& ending() { return ending_; }
   /// The first model's progress; of the operating thread, and after it has ended.
   const Progress& progress() const { return models_.front()->progress(); }
+  /// The same with the batches that were learned from after its rules had ended the run.
+  const Progress& last_progress() const { return models_.front()->last_progress(); }
 
  private:
   explicit Operate(OperateOptions options);

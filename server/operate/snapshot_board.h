@@ -26,6 +26,7 @@ struct RunSnapshot {
   std::string status;
   std::vector<Reading> readings = {};  ///< StatusReadings of all
   int live_actors = 0;
+  bool paused = false;  ///< learning is (LearningPause)
   /// The model's name and when its newest batch was learned from, monotonic; 0: there was none.
   std::vector<std::pair<std::string, std::int64_t>> batches = {};
 

@@ -75,6 +75,8 @@ std::string StatusReport::ToJson(int indent) const {
             {"models", Json::array()},
             {"streams", Json::array()},
             {"actors", Json::array()}};
+  if (paused)
+    json["paused"] = {{"by", paused->by}, {"since", paused->since}, {"seconds", paused->seconds}};
   if (!actors.troubles.empty()) json["troubles"] = actors.troubles;
   if (left_out_actors > 0) json["left_out_actors"] = left_out_actors;
   for (int i = 1; i < wire::kRefusalCount; ++i)

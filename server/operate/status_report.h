@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "murmurate/status.h"
 #include "server/metrics/actor_report.h"
 #include "server/metrics/reading.h"
+#include "server/operate/learning_pause.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate {
@@ -42,6 +44,7 @@ struct StatusReport {
   ActorsView actors;
   std::vector<Reading> streams = {};
   std::vector<Reading> hooks = {};
+  std::optional<PauseReport> paused = {};
 
   std::size_t left_out_actors = 0;  ///< beside those in `actors`
 

@@ -133,6 +133,9 @@ std::string ActorLines(const Json& actor) {
 
 std::string Lines(const Json& report) {
   std::string text = FillText(kRun, report);
+  if (report.contains("paused"))
+    text += FillText("learning is paused by {by} since {since}, for {seconds|time}\n",
+                     report["paused"]);
   for (const auto& address : At(report, "listen"))
     text += "listening on " + address.get<std::string>() + '\n';
   text += FillText("[announcing on {announce}, weights on {weights}\n]", report);

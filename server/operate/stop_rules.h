@@ -45,6 +45,10 @@ class RunEnding {
   /// Other rules from now on.
   void SetRules(const StopRules& rules) { rules_ = rules; }
   void Check(const Progress& first_model);
+  /// Whether the return that ends the run is reached, perhaps by an evaluation after its end.
+  bool Solved(const Progress& first_model) const {
+    return EndOf(rules_, first_model) == RunEnd::kSolved;
+  }
   void Ask(RunEnd end) { End(end, false); }
   void EndByHook(const std::string& why) {
     if (!ended_) why_ = why;

@@ -68,6 +68,9 @@ class HttpServer::Parser : public httplib::Server {
       request.headers.erase("Accept-Encoding");
       request.headers.erase("Range");
       request.ranges.clear();
+      // Without either there is no body (RFC 9112, 6.3), and the parser would wait for one.
+      if (!request.has_header("Content-Length") && !request.has_header("Transfer-Encoding"))
+        request.headers.emplace("Content-Length", "0");
     });
   }
 

@@ -164,10 +164,14 @@ void Page::AddFiles() {
 }
 
 void Page::AddControls() {
-  server_->Post("/api/stop",
-                [this](const Request&, Response& response) { Steer(response, "stop"); });
-  server_->Post("/api/checkpoint",
-                [this](const Request&, Response& response) { Steer(response, "checkpoint"); });
+  static constexpr std::pair<const char*, const char*> kQuestions[] = {
+      {"/api/stop", "stop"},
+      {"/api/checkpoint", "checkpoint"},
+      {"/api/pause", "pause by the live page"},
+      {"/api/unpause", "unpause by the live page"}};
+  for (const auto& [path, question] : kQuestions)
+    server_->Post(
+        path, [this, question](const Request&, Response& response) { Steer(response, question); });
   server_->Post("/api/set", [this](const Request& request, Response& response) {
     const std::string assignment = AssignmentIn(request.body);
     if (assignment.empty()) return AnswerText(response, 400, "expected NAME=VALUE as the body");

@@ -9,7 +9,7 @@
 //        /api/curves /api/log /api/checkpoints /api/config       RunFiles
 //        /metrics         for Prometheus
 //        /healthz         200 while the daemon answers; /readyz: 200 while it learns (Readiness)
-//   POST /api/stop /api/checkpoint /api/set        with X-Murmurate-Token, if control is on
+//   POST /api/stop /api/checkpoint /api/pause /api/unpause /api/set        with X-Murmurate-Token, if control is on
 //
 // It reads snapshots and files, and steers by the same questions as `murmurate stop`: no learning
 // thread is touched.

@@ -5,7 +5,7 @@
 namespace murmurate {
 
 std::string WhyNotReady(const RunSnapshot& snapshot, const LongestBatch& longest_batch_s) {
-  if (snapshot.live_actors == 0) return "";
+  if (snapshot.live_actors == 0 || snapshot.paused) return "";
   std::string why;
   for (const auto& [model, last_ns] : snapshot.batches) {
     const double age_s = static_cast<double>(snapshot.at_ns - last_ns) * 1e-9;

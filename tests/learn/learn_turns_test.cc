@@ -45,6 +45,30 @@ TEST_F(LearnTurnsTest, BatchesAreTakenInTheirOrderByWhoeverComes) {
   EXPECT_EQ(turns_.Next(channel_, kNow), nullptr);
 }
 
+TEST_F(LearnTurnsTest, NoTurnBeginsWhileLearningIsPausedAndOneAtRestWaitsForThoseThatHave) {
+  const auto paused = std::make_shared<std::atomic<bool>>(false);
+  LearnTurns turns(paused);
+  Fill(1);
+  Fill(2);
+  auto batch = turns.Next(channel_, kNow);
+  ASSERT_NE(batch, nullptr);
+  *paused = true;
+  EXPECT_TRUE(turns.paused());
+  EXPECT_EQ(turns.Next(channel_, kNow), nullptr);
+  EXPECT_FALSE(turns.Begin());
+  std::atomic<bool> at_rest{false};
+  std::thread other([&] { turns.AtRest([&] { at_rest = true; }); });
+  while (turns.wanting() == 0) std::this_thread::yield();
+  EXPECT_FALSE(at_rest);
+  turns.Done(false);
+  other.join();
+  EXPECT_TRUE(at_rest);
+  *paused = false;
+  EXPECT_EQ(NumberOf(*turns.Next(channel_, kNow)), 2u);
+  turns.Done(false);
+  ReturnUnused(std::move(batch));
+}
+
 TEST_F(LearnTurnsTest, ATurnWithoutABatchIsOneTheOthersWaitFor) {
   ASSERT_TRUE(turns_.Begin());
   std::atomic<bool> alone{false};

@@ -30,12 +30,13 @@ TEST(PrometheusNames, HaveUnitsAndSayWhatOnlyRises) {
   EXPECT_EQ(PrometheusName(kMeanReturn), "murmurate_rollout_ep_rew_mean");
   EXPECT_EQ(PrometheusName(kLearnerWait), "murmurate_perf_learner_wait_ratio");
   EXPECT_EQ(PrometheusName(kExchangeWait), "murmurate_parameters_wait_seconds");
-  EXPECT_EQ(PrometheusName(kElapsed), "murmurate_time_time_elapsed_seconds");
+  EXPECT_EQ(PrometheusName(kElapsed), "murmurate_time_elapsed_seconds");
+  EXPECT_EQ(PrometheusName(kEnvironmentSteps), "murmurate_time_timesteps_total");
   EXPECT_EQ(PrometheusName(kActorWaited), "murmurate_actor_waited_seconds_total");
   EXPECT_EQ(PrometheusName(kStepRate), "murmurate_perf_steps_per_second");
   EXPECT_EQ(PrometheusName(kStreamRate), "murmurate_stream_messages_per_second");
   EXPECT_EQ(PrometheusName({"a.b-c/d\xC3\xA4", MetricKind::kTotal, "bytes"}),
-            "murmurate_a_b_c_d___bytes_total");
+            "murmurate_a_b_c_d_bytes_total");
 }
 
 TEST(PrometheusText, HasOneHeadForAllLinesOfAName) {

@@ -170,6 +170,16 @@ TEST(HttpServer, PausesWhileNoDescriptorIsLeft) {
   EXPECT_THAT(waits.ReceiveUntil("\r\n\r\n", 10), HasSubstr(" 404 "));
 }
 
+/// As `curl -X POST` sends it.
+TEST(HttpServer, APostWithoutALengthHasNoBodyAndIsAnsweredAtOnce) {
+  HttpServer::Limits limits;
+  limits.request.request_ns = 60'000'000'000;
+  const TestServer server(limits);
+  const RawConnection connection(server.port());
+  ASSERT_TRUE(connection.Send("POST /post HTTP/1.1\r\nHost: a\r\n\r\n"));
+  EXPECT_THAT(connection.ReceiveUntil("200 OK", 5), HasSubstr("200 OK"));
+}
+
 TEST(HttpServer, GoesOnAfterMalformedRequests) {
   HttpServer::Limits limits;
   limits.request.request_ns = 300'000'000;

@@ -34,7 +34,7 @@ TEST(PageOfServe, IsPrintedShowsTheRunAndEndsWithIt) {
   const int port = AwaitPage(place, "serve");
   ASSERT_GT(port, 0) << serve.Errors();
   EXPECT_TRUE(serve.Says("the live page is http://127.0.0.1:" + std::to_string(port) + "/\n"));
-  EXPECT_TRUE(HasThread(serve, "mmr-page"));
+  EXPECT_TRUE(Eventually(5, [&] { return HasThread(serve, "mmr-page"); }));
   auto client = ClientOf(port);
   EXPECT_THAT(client.Get("/")->body, HasSubstr("Learning curves"));
   EXPECT_EQ(client.Get("/healthz")->body, "ok\n");

@@ -96,6 +96,9 @@ TEST(Page, IsReadyWithoutActorsOrWithABatchThatIsNotTooOld) {
   EXPECT_EQ(WhyNotReady(snapshot, longest), "model npc has learned from no batch yet");
   snapshot.batches = {{"npc", 85 * kNanosecondsPerSecond}};
   EXPECT_EQ(WhyNotReady(snapshot, longest), "model npc learned from its last batch 15 s ago");
+  snapshot.paused = true;
+  EXPECT_EQ(WhyNotReady(snapshot, longest), "") << "it does as it was told";
+  snapshot.paused = false;
   snapshot.batches.emplace_back("slow", 45 * kNanosecondsPerSecond);
   EXPECT_EQ(WhyNotReady(snapshot, longest), "") << "by its own longest batch";
   live.Change([](RunSnapshot* later) { later->live_actors = 1; });

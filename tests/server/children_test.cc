@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "server/daemon/end_with_parent.h"
@@ -50,6 +52,27 @@ TEST_F(ChildrenTest, EndWithWhoeverStartedThem) {
     EXPECT_EQ(children.alive(), 1);
   }
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "nobody is left";
+}
+
+TEST_F(ChildrenTest, DoNotSpeakToTheServiceManagerOfTheirParent) {
+  setenv("NOTIFY_SOCKET", "@somewhere", 1);
+  setenv("WATCHDOG_USEC", "1000000", 1);
+  setenv("WATCHDOG_PID", "1", 1);
+  ChildProcess child;
+  ASSERT_TRUE(child.Start({.path = kThisExecutable, .arguments = {"child"}}).ok());
+  for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) unsetenv(name);
+  std::string text;
+  for (int i = 0; i < 500 && text.find(kRole) == text.npos; ++i) {  // until it has become the child
+    usleep(2000);
+    std::ifstream file("/proc/" + std::to_string(child.pid()) + "/environ");
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    std::ifstream command("/proc/" + std::to_string(child.pid()) + "/cmdline");
+    const std::string line(std::istreambuf_iterator<char>(command), {});
+    if (!line.starts_with("child")) text.clear();
+  }
+  EXPECT_NE(text.find(kRole), text.npos);
+  EXPECT_EQ(text.find("NOTIFY_SOCKET"), text.npos);
+  EXPECT_EQ(text.find("WATCHDOG_"), text.npos);
 }
 
 TEST_F(ChildrenTest, DoNotOutliveAParentThatDiedBeforeTheyBegan) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "shared/core/clock.h"
@@ -76,6 +78,72 @@ TEST(HooksRun, BuiltInHooksDoWhatTheySayAndAHookEndsTheRun) {
     place_of = std::min(found, events.size());
   }
   EXPECT_EQ(place.LeftBehind(), "");
+}
+
+/// A batch is under way when a hook ends the run: its numbers are told as those of any other.
+TEST(HooksRun, TheEndComesAfterTheNumbersOfTheLastBatch) {
+  using Json = nlohmann::json;
+  const Workplace place;
+  place.Write("c.toml", std::string(kSmall) +
+                            "[[hook]]\nkind = \"command\"\ncommand = \"cat\"\n"
+                            "[[hook]]\nkind = \"stop_at_step\"\nsteps = 8192\n");
+  const Ran ran =
+      RunMurmurate(place.path(), {"train", "c.toml", "--set", "algorithm.batch_steps=256"}, 60);
+  EXPECT_EQ(ran.code, 0) << ran.errors;
+  std::istringstream lines(place.Read("runs/c/hooks/command.log"));
+  std::map<std::string, Json> last;
+  std::map<std::string, int> count;
+  for (std::string line; std::getline(lines, line);) {
+    Json event = Json::parse(line, nullptr, false);
+    ASSERT_TRUE(event.is_object()) << line;
+    const std::string name = event["event"];
+    ++count[name];
+    last[name] = std::move(event);
+  }
+  EXPECT_GE(last["end"]["steps"], 8192);
+  EXPECT_EQ(count["before_batch"], count["after_batch"]);
+  EXPECT_EQ(last["end"]["steps"], last["after_batch"]["steps"]);
+  EXPECT_EQ(last["end"]["steps"], last["checkpoint"]["steps"]);
+  EXPECT_EQ(last["end"]["version"], last["after_batch"]["version"]);
+  EXPECT_EQ(last["end"]["metrics"]["train/updates"],
+            last["after_batch"]["metrics"]["train/updates"]);
+}
+
+TEST(HooksRun, ALossOfLabelsEndsATrainingOnDataFiles) {
+  const Workplace place;
+  place.Write("c.toml",
+              "[model]\nlayers = [32]\n[algorithm]\nname = \"supervised\"\n"
+              "[optimizer]\nlearning_rate = 5e-3\n[data]\nobservations = \"x.npy\"\n"
+              "labels = \"y.npy\"\nexample = \"curve\"\npasses = 1000\n"
+              "[[hook]]\nkind = \"command\"\ncommand = \"cat\"\n"
+              "[[hook]]\nkind = \"stop_at_loss\"\nvalue = 0.02\n");
+  const Ran ran = RunMurmurate(place.path(), {"train", "c.toml"}, 60);
+  EXPECT_EQ(ran.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("Ended by a hook: "));
+  EXPECT_THAT(place.Read("runs/c/log.txt"),
+              HasSubstr("hook stop_at_loss ends the run: train/loss 0.0"));
+  EXPECT_THAT(place.Read("runs/c/hooks/command.log"), HasSubstr("\"train/loss\":0.0"));
+}
+
+TEST(HooksRun, GetTheBatchesOfAStreamAndEndIt) {
+  const Workplace place;
+  place.Write("c.toml",
+              "[server]\nlisten = [\"ipc\"]\n[stream.temp]\nlisten = \"tcp://127.0.0.1:*\"\n"
+              "fields = [\"temp\", \"hum\", \"vib\"]\ntarget = \"temp\"\nhorizon = 1\n"
+              "[[hook]]\nkind = \"command\"\ncommand = \"cat\"\n"
+              "[[hook]]\nkind = \"stop_at_step\"\nsteps = 5\n");
+  Process serve(place.path(), {"serve", "c.toml"});
+  const std::string before = "listens on ";
+  ASSERT_TRUE(serve.Says(before + "tcp://")) << serve.Errors();
+  std::string address = serve.Errors().substr(serve.Errors().find(before) + before.size());
+  address = address.substr(0, address.find_first_of(" \n"));
+  Process sensors(place.path(), {"actor", "sensors", "--connect", address, "--seconds", "20"});
+  EXPECT_EQ(serve.Wait(30), 0) << serve.Errors();
+  EXPECT_THAT(place.Read("runs/c/log.txt"), HasSubstr("hook stop_at_step ends the run: step "));
+  const std::string events = place.Read("runs/c/hooks/command.log");
+  EXPECT_THAT(events, HasSubstr("\"event\":\"after_batch\",\"finite\":true"));
+  EXPECT_THAT(events, HasSubstr("\"model\":\"temp\""));
+  EXPECT_THAT(events, HasSubstr("hook stop_at_step: step "));
 }
 
 TEST(HooksRun, AResumedRunHasTheHooksOfItsConfig) {

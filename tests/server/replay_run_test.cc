@@ -74,5 +74,26 @@ TEST_F(ReplayRun, AStoppedActorEndsTheUpdatesUntilItGoesOnAndStatusSaysWhy) {
   (void)actor.Wait(10);
 }
 
+/// Only the evaluation of the last weights reaches the return: too few episodes end in training for
+/// its mean to count. `train` and `serve` of the same config have the same exit code.
+TEST(SolvedByTheLastEvaluation, IsASuccessOfServeAsOfTrain) {
+  const Workplace place;
+  place.Write("c.toml",
+              "[run]\nenvironment = \"cartpole\"\nactors = 1\nagents = 4\nsteps = 1500\n"
+              "stop_at_return = 8.5\n[model]\nlayers = [16]\n[evaluation]\nevery = 1\n"
+              "[algorithm]\nname = \"dqn\"\ntrajectory_length = 8\nbatch_steps = 64\n"
+              "[replay]\nlearning_starts = 200\n");
+  const Ran train = RunMurmurate(place.path(), {"train", "c.toml", "--quiet"}, 60);
+  EXPECT_EQ(train.code, 0) << train.errors;
+  const std::string address = "ipc://" + place.path() + "/main";
+  Process serve(place.path(),
+                {"serve", "c.toml", "--quiet", "--set", "run.name=s", "--listen", address});
+  Process actor(place.path(), {"actor", "cartpole", "--connect", address, "--agents", "4"});
+  EXPECT_EQ(serve.Wait(60), 0) << serve.Errors();
+  const Ran high = RunMurmurate(
+      place.path(), {"train", "c.toml", "--quiet", "--set", "run.stop_at_return=501"}, 60);
+  EXPECT_EQ(high.code, 1) << "no return of this game reaches that";
+}
+
 }  // namespace
 }  // namespace murmurate

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/server/process.h"
@@ -76,6 +78,33 @@ TEST(Service, TellsItsManagerThatItIsReadyHowItIsAndThatItStops) {
   serve.Send(SIGTERM);
   EXPECT_TRUE(manager.Hears("STOPPING=1", 20'000));
   EXPECT_EQ(serve.Wait(10), 0) << serve.Errors();
+}
+
+/// The environment that a process was started with.
+std::string EnvironmentOf(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Service, NoProcessThatTrainStartsHearsOfTheManager) {
+  const Workplace place;
+  const NotifySocket manager("@murmurate-children-" + std::to_string(getpid()));
+  ASSERT_TRUE(manager.good());
+  Process train(place.path(),
+                {"train", "cartpole", "--learners", "2", "--steps", "100000000", "--quiet", "--set",
+                 "run.stop_at_return=1000"},
+                {"env", "NOTIFY_SOCKET=" + manager.name(), "WATCHDOG_USEC=100000000"});
+  ASSERT_TRUE(manager.Hears("READY=1", 20'000)) << train.Errors();
+  ASSERT_TRUE(Eventually(20, [&] { return ProcessesOf(place, "--name actor").size() >= 2; }));
+  int others = 0;
+  for (const pid_t pid : ProcessesOf(place)) {
+    if (pid == train.pid()) continue;
+    ++others;
+    const std::string environment = EnvironmentOf(pid);
+    EXPECT_EQ(environment.find("NOTIFY_SOCKET"), environment.npos) << pid;
+    EXPECT_EQ(environment.find("WATCHDOG_"), environment.npos) << pid;
+  }
+  EXPECT_GE(others, 4) << "an actor each, a shard and a learner";
 }
 
 /// Whether trajectories of an actor have become part of a batch, as the status of the run says.

@@ -41,7 +41,9 @@ function onStatus(event) {
   at("run").textContent = status.run;
   at("where").textContent = `up ${duration(status.uptime_s)}, process ${status.pid}, ${status.directory}; listening on ` +
     status.listen.join(" and ");
-  setState("live", "good");
+  if (status.paused) setState("paused", "warn");
+  else setState("live", "good");
+  at("do-pause").textContent = status.paused ? "Go on learning" : "Pause learning";
   showTiles(status, rates);
   showWaits(status);
   showActors(status, rates);
@@ -129,6 +131,7 @@ at("column").addEventListener("change", (event) => {
   redraw();
 });
 at("do-checkpoint").addEventListener("click", () => steer("/api/checkpoint", ""));
+at("do-pause").addEventListener("click", () => steer(status?.paused ? "/api/unpause" : "/api/pause", ""));
 at("do-stop").addEventListener("click", () => confirm("Stop the run?") && steer("/api/stop", ""));
 at("do-set").addEventListener("click", () => steer("/api/set", at("assignment").value.trim()));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
