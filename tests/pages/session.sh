@@ -34,9 +34,9 @@ live() { murmurate status "$@" | grep -q '^run '; } # a learner answers
 type_command() { # EXIT_CODE|& TEXT
   local text=" $2 " word code=0
   for word in "${!stand_ins[@]}"; do text=${text// $word / ${stand_ins[$word]} }; done
-  echo "\$$text"
+  echo "\$$text  ($SECONDS s)"
   if [ "$1" = "&" ]; then
-    eval "$text" &
+    eval "$text &"
     return
   fi
   eval "$text" || code=$?
