@@ -5,8 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import docstrings  # noqa: E402
-from docutils import nodes  # noqa: E402
+import docstrings
+from docutils import nodes
 
 project = "murmurate"
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc"]
@@ -30,6 +30,7 @@ html_show_search_summary = False
 
 
 def setup(app):
-    app.add_object_type("key", "key", objname="config key", indextemplate="single: %s (config key)",
-                        ref_nodeclass=nodes.literal)  # fmt: skip
+    app.add_object_type(
+        "key", "key", objname="config key", indextemplate="single: %s (config key)", ref_nodeclass=nodes.literal
+    )
     app.connect("autodoc-process-docstring", docstrings.process)

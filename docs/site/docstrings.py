@@ -1,8 +1,8 @@
 """The docstrings of the Python package, which are plain text, as reStructuredText.
 
-    `code` in words            becomes ``code``
-    lines that are indented    become a block of code
-    `NAME   what it is` lines  become a line each
+`code` in words            becomes ``code``
+lines that are indented    become a block of code
+`NAME   what it is` lines  become a line each
 """
 
 import re
@@ -23,14 +23,21 @@ def indentation(line):
 
 
 def block_of_code(lines):
-    return ["", ".. code-block:: python", "   :force:", "", *("   " + line if line.strip() else "" for line in lines), ""]
+    return [
+        "",
+        ".. code-block:: python",
+        "   :force:",
+        "",
+        *("   " + line if line.strip() else "" for line in lines),
+        "",
+    ]
 
 
 def converted(lines):
     """The same lines as reStructuredText."""
     result, code = [], []
-    for line in [*lines, ""]:
-        if indentation(line) >= 2 or (code and not line.strip() and line is not lines[-1]):
+    for line in lines:
+        if indentation(line) >= 2 or (code and not line.strip()):  # an empty line may be inside
             code.append(line[2:])
             continue
         if code:

@@ -2,21 +2,33 @@
 
 import guides
 
-LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".c": "c", ".py": "python", ".sh": "bash", ".toml": "toml", ".json": "json"}
+LANGUAGES = {
+    ".cc": "cpp",
+    ".cpp": "cpp",
+    ".h": "cpp",
+    ".c": "c",
+    ".py": "python",
+    ".sh": "bash",
+    ".toml": "toml",
+    ".json": "json",
+}
 MOST_LINES = 400  # a longer file is offered as a download
 
 
 def language_of(name, text):
     if text.startswith("#!"):
         return "python" if "python" in text.split("\n")[0] else "bash"
-    return LANGUAGES.get(name[name.rfind("."):], "text") if "." in name else "text"
+    return LANGUAGES.get(name[name.rfind(".") :], "text") if "." in name else "text"
 
 
 def section(folder, name, text, bundled):
     """`bundled`: what the executable says of it, if it holds it."""
     lines = [f"## {name}", ""]
     if bundled:
-        lines += [f"{bundled['summary']}: `murmurate train {bundled['name']}`, or `murmurate check {bundled['name']}`", ""]
+        lines += [
+            f"{bundled['summary']}: `murmurate train {bundled['name']}`, or `murmurate check {bundled['name']}`",
+            "",
+        ]
     if text.count("\n") > MOST_LINES:
         lines += [f"{{download}}`{name} <files/{name}>`: {text.count(chr(10)):,} lines.", ""]
     else:

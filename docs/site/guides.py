@@ -5,7 +5,9 @@ import os
 import re
 from pathlib import Path
 
-SPAN_OR_LINK = re.compile(r"(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bang>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+SPAN_OR_LINK = re.compile(
+    r"(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bang>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)"
+)
 LANGUAGES = {"csv": "text"}  # what the highlighter does not know
 
 
@@ -86,4 +88,6 @@ def write(tree, keys, contents):
         tree.write(page, text + contents if page == "index.md" else text)
     decisions = sorted(Path(page).stem for page in tree.pages.values() if page.startswith("docs/decisions/"))
     listed = "\n".join(name for name in decisions if name != "index")
-    tree.write("docs/decisions/index.md", f"# Decisions\n\nReasons that no header holds.\n\n```{{toctree}}\n{listed}\n```\n")
+    tree.write(
+        "docs/decisions/index.md", f"# Decisions\n\nReasons that no header holds.\n\n```{{toctree}}\n{listed}\n```\n"
+    )

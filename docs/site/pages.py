@@ -20,11 +20,20 @@ SECTIONS = (
     ("Begin", ("docs/questions", "docs/choosing", "docs/troubleshooting", "docs/packages", "docs/python", "docs/data")),
     ("Guides", ()),  # every other page of docs/
     ("Examples", ()),
-    ("Reference", ("reference/commands", "reference/configuration", "reference/headers/index", "reference/python",
-                   "python/README", "schemas/README")),
+    (
+        "Reference",
+        (
+            "reference/commands",
+            "reference/configuration",
+            "reference/headers/index",
+            "reference/python",
+            "python/README",
+            "schemas/README",
+        ),
+    ),
     ("Results", ("docs/results", "docs/performance")),
     ("Inside", ("ARCHITECTURE", "docs/decisions/index", "docs/guards", "CONTRIBUTING", "CHANGELOG")),
-)  # fmt: skip
+)
 
 
 def contents(tree, example_pages):
@@ -49,7 +58,6 @@ def main(source, declarations_path, folder):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -5,9 +5,23 @@ import re
 
 import docstrings
 
-GUIDES = {"algorithm": "choosing", "model": "choosing", "optimizer": "choosing", "run": "choosing", "parameters": "distributed",
-          "cluster": "distributed", "data": "data", "record": "data", "page": "page", "metrics": "metrics", "log": "service",
-          "stream": "streams", "hook": "hooks", "evaluation": "choosing", "server": "packages"}  # fmt: skip
+GUIDES = {
+    "algorithm": "choosing",
+    "model": "choosing",
+    "optimizer": "choosing",
+    "run": "choosing",
+    "parameters": "distributed",
+    "cluster": "distributed",
+    "data": "data",
+    "record": "data",
+    "page": "page",
+    "metrics": "metrics",
+    "log": "service",
+    "stream": "streams",
+    "hook": "hooks",
+    "evaluation": "choosing",
+    "server": "packages",
+}
 
 
 def heading(text, line="="):
@@ -23,7 +37,10 @@ def key_names(declarations):
 
 
 def title_of(table):
-    return f"[[hook]] kind = \"{table[5:]}\"" if table.startswith("hook.") else "[[hook]]" if table == "hook" else f"[{table}]"
+    """How the section of a key stands in a file."""
+    if table.startswith("hook."):
+        return f'[[hook]] kind = "{table[5:]}"'
+    return "[[hook]]" if table == "hook" else f"[{table}]"
 
 
 def key_entry(key):
@@ -76,22 +93,32 @@ def command_entry(command):
 
 def commands(declarations):
     text = heading("Commands") + "The command line, as ``--help`` has it. Exit codes:\n\n"
-    text += "".join(f"* {code.strip()}\n" for code in re.split(r",\s", declarations["exit_codes"].rstrip(".").replace("\n", " "))) + "\n"
+    text += (
+        "".join(
+            f"* {code.strip()}\n"
+            for code in re.split(r",\s", declarations["exit_codes"].rstrip(".").replace("\n", " "))
+        )
+        + "\n"
+    )
     return text + "".join(command_entry(command) for command in declarations["commands"])
 
 
-SECTIONS = ("briefdescription detaileddescription user-defined public-type public-func public-static-func public-attrib "
-            "public-static-attrib friend related define typedef enum func var innernamespace innerclass")  # fmt: skip
+SECTIONS = (
+    "briefdescription detaileddescription user-defined public-type public-func public-static-func public-attrib"
+    " public-static-attrib friend related define typedef enum func var innernamespace innerclass"
+)
 
 
 def headers(tree):
-    pages = [tree.header_page(header) for header in tree.headers]
+    """A page for each public header, and one that lists them."""
+    pages = []
     for header in tree.headers:
-        tree.write(f"reference/headers/{tree.header_page(header)}.md",
-                   f"# {header}\n\n```{{eval-rst}}\n.. doxygenfile:: {header.split('/')[-1]}\n   :sections: {SECTIONS}\n```\n")  # fmt: skip
-    tree.write("reference/headers/index.md",
-               "# Headers\n\nThe C++ and C interfaces; each header is its own manual.\n\n```{toctree}\n" +
-               "\n".join(pages) + "\n```\n")  # fmt: skip
+        page = tree.header_page(header)
+        directive = f".. doxygenfile:: {header.split('/')[-1]}\n   :sections: {SECTIONS}"
+        tree.write(f"reference/headers/{page}.md", f"# {header}\n\n```{{eval-rst}}\n{directive}\n```\n")
+        pages.append(page)
+    introduction = "# Headers\n\nThe C++ and C interfaces; each header is its own manual.\n\n"
+    tree.write("reference/headers/index.md", introduction + "```{toctree}\n" + "\n".join(pages) + "\n```\n")
 
 
 PYTHON_VALUES = ("DEFAULT_ADDRESS", "library_path", "library_version")  # which automodule leaves out
@@ -99,7 +126,7 @@ PYTHON_MODULES = ("murmurate", "murmurate.spaces", "murmurate.arrays", "murmurat
 
 
 def python():
-    text = heading("Python")
+    text = heading("The Python package")
     for module in PYTHON_MODULES:
         text += heading(module, "-") + f".. automodule:: {module}\n   :members:\n   :undoc-members:\n\n"
         if module == "murmurate":

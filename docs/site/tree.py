@@ -5,8 +5,14 @@ import os
 import re
 from pathlib import Path
 
-HEADER_FOLDERS = ("client/include", "server/parameters_abi/include", "server/hooks/include", "shared/core/include",
-                  "shared/model/include")  # fmt: skip
+HEADER_FOLDERS = (
+    "client/include",
+    "server/parameters_abi/include",
+    "server/hooks/include",
+    "shared/core/include",
+    "shared/model/include",
+)
+EXAMPLE_FILES = ("", ".c", ".cc", ".cpp", ".h", ".json", ".py", ".sh", ".toml", ".txt", ".yaml")
 PAGES_BESIDE_DOCS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "python/README.md", "schemas/README.md")
 
 
@@ -49,12 +55,15 @@ class Tree:
         return [page[:-3] for page in self.pages.values() if page.endswith(".md") and Path(page).parent == Path(folder)]
 
     def files_of_example(self, name):
-        """What a reader of the example sees: not what builds it, not its README."""
+        """What a reader of the example sees: not what builds it, not its README, not what a run left there."""
         folder = self.source / "examples" / name
         return sorted(
             path.relative_to(folder).as_posix()
             for path in folder.rglob("*")
-            if path.is_file() and path.name not in ("CMakeLists.txt", "README.md") and "__pycache__" not in path.parts
+            if path.is_file()
+            and path.name not in ("CMakeLists.txt", "README.md")
+            and path.suffix in EXAMPLE_FILES
+            and not path.name.startswith(".")
         )
 
     @staticmethod

@@ -1,7 +1,7 @@
 """The documentation site as it was built: whole, and searched in a real Chromium.
 
-  site_test.py whole SOURCE SITE MURMURATE   links and anchors hold, nothing is fetched from outside, and each config key,
-                                             command, public header, example and public Python name has an entry
+  site_test.py whole SOURCE SITE MURMURATE   links and anchors hold, nothing is fetched from outside, and each config
+                                             key, command, public header, example and public Python name has an entry
   site_test.py browser SOURCE SITE           a search finds what it should, without a word in the console
   site_test.py faults                        what `whole` looks for is found in small pages that have it
 
@@ -52,7 +52,7 @@ def fetched_by_style(text):
 
 
 def link_fault(link, path, pages):
-    """"" when a link of the page at `path` leads somewhere."""
+    """ "" when a link of the page at `path` leads somewhere."""
     parts = urlsplit(link)
     if parts.scheme in ("http", "https", "mailto"):
         return ""
@@ -73,10 +73,15 @@ def faults_in(site):
     for path, page in pages.items():
         faults += [link_fault(link, path, pages) for link in page.links]
         faults += [f"{path.name} fetches {address}" for address in page.fetched if is_outside(address)]
-        faults += [link_fault(address, path, pages) for address in page.fetched if not is_outside(address)
-                   and not address.startswith("data:")]  # fmt: skip
+        faults += [
+            link_fault(address, path, pages)
+            for address in page.fetched
+            if not is_outside(address) and not address.startswith("data:")
+        ]
     for path in site.rglob("*.css"):
-        faults += [f"{path.name} fetches {address}" for address in fetched_by_style(path.read_text()) if is_outside(address)]
+        faults += [
+            f"{path.name} fetches {address}" for address in fetched_by_style(path.read_text()) if is_outside(address)
+        ]
     return [fault for fault in faults if fault]
 
 
@@ -104,6 +109,20 @@ def search_index(site):
     return json.loads(text[text.index("(") + 1 : text.rindex(")")])
 
 
+def files_of(folder):
+    """What is kept of an example; without git all that is there."""
+    listed = subprocess.run(["git", "-C", str(folder), "ls-files"], capture_output=True, text=True, check=False)
+    files = [folder / name for name in listed.stdout.split()] if listed.returncode == 0 else folder.rglob("*.*")
+    return [
+        path for path in files if path.name not in ("README.md", "CMakeLists.txt") and not path.name.startswith(".")
+    ]
+
+
+def anchor_of(name):
+    """What Sphinx makes of a heading that is a file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
 def missing_entries(source, site, murmurate):
     """A sentence for each thing that has no entry."""
     missing = []
@@ -118,9 +137,12 @@ def missing_entries(source, site, murmurate):
     shown = (site / "reference/headers/index.html").read_text()
     missing += [f"header {path}" for path in sorted(headers) if path.name not in shown]
     for folder in sorted(path for path in (source / "examples").iterdir() if path.is_dir()):
-        text = (site / "examples" / folder.name / "index.html").read_text()
-        files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("README.md", "CMakeLists.txt")]
-        missing += [f"example {path}" for path in files if path.name not in text and "__pycache__" not in path.parts]
+        anchors = Page(site / "examples" / folder.name / "index.html").anchors
+        missing += [
+            f"example {path}"
+            for path in files_of(folder)
+            if anchor_of(path.relative_to(folder).as_posix()) not in anchors
+        ]
     python = Page(site / "reference/python.html").anchors
     names = re.search(r"__all__ = \[(.*?)\]", (source / "python/src/murmurate/__init__.py").read_text(), re.DOTALL)[1]
     for name in re.findall(r'"(\w+)"', names):
@@ -147,7 +169,7 @@ def whole(source, site, murmurate):
 
 def seen(source, address, *arguments):
     browse = [sys.executable, str(source / "tests/page/browse.py"), address, "--seconds", "20", *arguments]
-    done = subprocess.run(browse, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(browse, capture_output=True, text=True, timeout=100, check=False)
     if done.returncode == 77:
         print("skipped: there is no Chromium here; scripts/install-packages.sh ci installs it")
         sys.exit(77)
