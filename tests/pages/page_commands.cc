@@ -91,7 +91,9 @@ std::vector<PageCommand> BlockCommandsIn(const std::string& page, std::istream& 
 }
 
 std::vector<PageCommand> SpanCommandsIn(const std::string& page, std::istream& text) {
-  static const std::regex kSpan("`(murmurate [^`]*)`");
+  static const std::regex kSpan(
+      "`((MURMURATE_[A-Z_]+=[^ `]+ )*(murmurate|python3?|sudo|scripts/[^ `]+|[.]/(run|test)) "
+      "[^`]*)`");
   std::vector<PageCommand> commands;
   VisitLines(text, [&](const std::string& line, int number, const std::string& language) {
     if (!language.empty()) return;

@@ -17,7 +17,8 @@ struct PageCommand {
 /// Of the blocks of a page that begin with ```sh: each line; a loop over several lines, and a
 /// line that goes on behind a backslash, as one.
 std::vector<PageCommand> BlockCommandsIn(const std::string& page, std::istream& text);
-/// The code spans outside of blocks that begin with `murmurate `.
+/// The code spans outside of blocks that are command lines: those of murmurate, Python, sudo, and of
+/// scripts of the tree.
 std::vector<PageCommand> SpanCommandsIn(const std::string& page, std::istream& text);
 /// Lines that look like commands in blocks that do not say that they are sh.
 std::vector<PageCommand> HiddenCommandsIn(const std::string& page, std::istream& text);

@@ -133,8 +133,8 @@ TEST_F(PageCommandLines, InWordsAreTakenByTheProgram) {
     // What was measured, long ago too, is no advice.
     if (command.page == "docs/results.md" || command.page == "docs/performance.md") continue;
     if (IsNoCommand(command)) continue;
-    const auto commands = ShellCommands(command.text);
-    const Words arguments = WithNumbers(ArgumentsIn(commands.front()));
+    const Words arguments = WithNumbers(ArgumentsIn(ShellCommands(command.text).front()));
+    if (arguments.empty()) continue;
     ++count;
     EXPECT_EQ(FaultOfSpan(arguments), "") << Place(command);
   }
@@ -144,8 +144,10 @@ TEST_F(PageCommandLines, InWordsAreTakenByTheProgram) {
 TEST_F(PageCommandLines, NameFilesOfTheTreeThatExist) {
   static const std::regex kPath(
       "([.]/)?((examples|scripts|packaging|docs|python|tests)/[A-Za-z0-9_./-]+|run|test|python)");
+  std::vector<PageCommand> commands = OfAllPages(BlockCommandsIn);
+  std::ranges::copy(OfAllPages(SpanCommandsIn), std::back_inserter(commands));
   int count = 0;
-  for (const PageCommand& command : OfAllPages(BlockCommandsIn)) {
+  for (const PageCommand& command : commands) {
     for (const Words& words : ShellCommands(command.text)) {
       for (const std::string& word : words) {
         if (!word.starts_with("./") && word.find('/') == word.npos) continue;
@@ -207,11 +209,13 @@ TEST(PageCommands, AreHiddenInBlocksThatNameNoLanguage) {
               ElementsAre("murmurate train x", "./run"));
 }
 
-TEST(PageCommands, InWordsAreSpansThatBeginWithTheProgram) {
+TEST(PageCommands, InWordsAreSpansThatAreCommandLines) {
   EXPECT_THAT(TextsIn(SpanCommandsIn,
-                      "`murmurate serve` or `x`, `murmurate set A b=1`\n"
+                      "`murmurate serve` or `x`, `murmurate set A b=1`\n`scripts/x` `scripts/x y`\n"
+                      "`MURMURATE_RUN__SEED=5 murmurate check`\n"
                       "```sh\n`murmurate stop`\n```\n"),
-              ElementsAre("murmurate serve", "murmurate set A b=1"));
+              ElementsAre("murmurate serve", "murmurate set A b=1", "scripts/x y",
+                          "MURMURATE_RUN__SEED=5 murmurate check"));
 }
 
 TEST(ShellCommands, AreTheWordsOfEachCommand) {
