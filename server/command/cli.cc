@@ -94,6 +94,23 @@ int Run(CommandLine* line) try {
 
 }  // namespace
 
+void AddCommands(CLI::App* app, CommandLine* line) {
+  app->name("murmurate");
+  app->description(
+      "murmurate: attach any running game or simulator to a live learner.\n"
+      "Start with `murmurate train cartpole`, or `murmurate serve` and a game.");
+  app->set_version_flag("--version", VersionLine());
+  app->require_subcommand(1);
+  app->fallthrough();
+  AddSettings(app, line);
+  for (AddCommand* const add : Commands()) add(app, line);
+  for (CLI::App* command : app->get_subcommands({})) {
+    command->fallthrough();
+    command->footer("Also --quiet, and --set SECTION.KEY=VALUE for any key of the config.");
+  }
+  app->footer(std::string("Exit codes: ") + kExitCodes);
+}
+
 int RunCommandLine(int argument_count, const char* const* arguments) {
   CommandLine line;
   line.common.start_ns = MonotonicNs();
@@ -101,20 +118,8 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
     line.common.command += (i ? " " : "") + std::string(arguments[i]);
   line.common.overrides = TakeEnvironmentOverrides();
   line.words.assign(arguments + std::min(1, argument_count), arguments + argument_count);
-  CLI::App app(
-      "murmurate: attach any running game or simulator to a live learner.\n"
-      "Start with `murmurate train cartpole`, or `murmurate serve` and a game.",
-      "murmurate");
-  app.set_version_flag("--version", VersionLine());
-  app.require_subcommand(1);
-  app.fallthrough();
-  AddSettings(&app, &line);
-  for (AddCommand* const add : Commands()) add(&app, &line);
-  for (CLI::App* command : app.get_subcommands({})) {
-    command->fallthrough();
-    command->footer("Also --quiet, and --set SECTION.KEY=VALUE for any key of the config.");
-  }
-  app.footer(std::string("Exit codes: ") + kExitCodes);
+  CLI::App app;
+  AddCommands(&app, &line);
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::Success& success) {

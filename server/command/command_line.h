@@ -46,6 +46,9 @@ struct CommandLine {
 using AddCommand = void(CLI::App* app, CommandLine* line);
 /// All subcommands, in the order in which --help shows them.
 const std::vector<AddCommand*>& Commands();
+/// Adds the options of the program and all subcommands: `app` then parses a whole command line into
+/// `line`, whose `chosen` runs it.
+void AddCommands(CLI::App* app, CommandLine* line);
 
 /// An option that is short for a --set.
 void AddShortcut(CLI::App* command, CommandLine* line, const std::string& option,

@@ -39,6 +39,7 @@
 extern "C" {
 #endif
 
+/* What a table's `abi` has to be. */
 #define MMR_HOOK_ABI 1
 
 typedef struct mmr_hook_number {
