@@ -79,7 +79,8 @@ Result<int> RunBenches(const CommonArguments&, const BenchArguments& arguments) 
   }
   const Machine machine = ThisMachine();
   if (!arguments.json)
-    std::printf("%s; medians, one core but for messages\n", MachineText(machine).c_str());
+    std::printf("%s\nmedians, by the processor time of one thread; messages by the clock\n",
+                MachineText(machine).c_str());
   nlohmann::json rows = nlohmann::json::array();
   for (const BenchKind* kind : *chosen) {
     const auto result = RunBench(*kind, arguments.seconds);

@@ -155,36 +155,50 @@ Result<RunGame> GameToPlay(const CommonArguments& common, const CheckpointSource
                      "(examples/game)");
 }
 
+PolicyPlayer::Options OptionsOf(const PlayArguments& arguments) {
+  PolicyPlayer::Options options;
+  if (arguments.sample) options.play = ScoredPlay::kSampled;
+  if (arguments.deterministic) options.play = ScoredPlay::kDeterministic;
+  options.seed = arguments.seed.value_or(options.seed);
+  return options;
+}
+
+/// Plays, and finishes the files whatever comes of it.
+Result<Played> PlayAndShow(const PlayArguments& arguments, const RunGame& game,
+                           PolicyPlayer* player, const PlayShowOptions& options) {
+  const auto show = PlayShow::Open(options);
+  if (!show.ok()) return show.status();
+  Playing playing(player, game, show->get(), arguments.speed);
+  const Status status = playing.Run(arguments.episodes);
+  const Status written = (*show)->Finish();
+  MURMURATE_RETURN_IF_ERROR(status);
+  MURMURATE_RETURN_IF_ERROR(written);
+  return playing.played();
+}
+
 Result<int> RunPlay(const CommonArguments& common, const PlayArguments& arguments) {
   const bool files = !arguments.gif.empty() || !arguments.frames.empty();
   const bool terminal = TerminalScreen::Suitable() && !(common.quiet && files);
   MURMURATE_RETURN_IF_ERROR(CheckArguments(arguments, terminal));
   const auto source = FindCheckpointSource(common, arguments.source);
   if (!source.ok()) return source.status();
-  auto game = GameToPlay(common, *source, arguments.game);
+  const auto game = GameToPlay(common, *source, arguments.game);
   if (!game.ok()) return game.status();
   const auto found = ChooseCheckpointNamed(*source, arguments.checkpoint);
   if (!found.ok()) return found.status();
   const WeightsFile& weights = found->checkpoint.weights;
   MURMURATE_RETURN_IF_ERROR(CheckGameFits(*game, weights.spec, *source));
-  PolicyPlayer::Options options;
-  if (arguments.sample) options.play = ScoredPlay::kSampled;
-  if (arguments.deterministic) options.play = ScoredPlay::kDeterministic;
-  options.seed = arguments.seed.value_or(options.seed);
-  auto player = PolicyPlayer::Open(FormatWeightsFile(weights, /*published_only=*/true),
-                                   game->environment.get(), options);
+  const PolicyPlayer::Options options = OptionsOf(arguments);
+  const auto player = PolicyPlayer::Open(FormatWeightsFile(weights, /*published_only=*/true),
+                                         game->environment.get(), options);
   if (!player.ok()) return player.status();
   const std::string what = game->name + ", " + WayOf(options.play) + ", weights of step " +
                            WithCommas(weights.steps) + " of " + arguments.source;
-  auto show = PlayShow::Open({what, terminal, arguments.gif, arguments.frames});
-  if (!show.ok()) return show.status();
-  Playing playing(player->get(), *game, show->get(), arguments.speed);
-  const Status status = playing.Run(arguments.episodes);
-  const Status written = (*show)->Finish();
-  MURMURATE_RETURN_IF_ERROR(status);
-  MURMURATE_RETURN_IF_ERROR(written);
+  const auto played = PlayAndShow(arguments, *game, player->get(),
+                                  {what, terminal, arguments.gif, arguments.frames});
+  if (!played.ok()) return played.status();
   if (common.quiet) return 0;
-  PrintPlayed(playing.played(), what);
+  PrintPlayed(*played, what);
   PrintFiles(arguments, *game);
   return 0;
 }

@@ -78,13 +78,17 @@ void GifFile::Begin() {
     for (const std::uint8_t part : {color.red, color.green, color.blue})
       bytes += static_cast<char>(part);
   bytes += std::string("\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0", 19);  // repeated for ever
-  std::fwrite(bytes.data(), 1, bytes.size(), file_.get());
+  Write(bytes);
   shown_.assign(static_cast<std::size_t>(kPictureWidth) * kHeight, kColors);
 }
 
-Status GifFile::Broken() const {
-  if (std::ferror(file_.get()) == 0) return {};
-  return ResourceError(FileSentence("write", path_, ENOSPC));
+void GifFile::Write(const std::string& bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size() && error_ == 0)
+    error_ = errno;
+}
+
+Status GifFile::status() const {
+  return error_ == 0 ? Status() : ResourceError(FileSentence("write", path_, error_));
 }
 
 Status GifFile::Add(const GameFrame& frame) {
@@ -93,7 +97,7 @@ Status GifFile::Add(const GameFrame& frame) {
   if (waiting_ && begin - written_hundredths_ < kLeastHundredths) return {};
   if (waiting_) WriteWaiting(static_cast<double>(begin) / 100);
   waiting_.emplace(WithCaption(frame));
-  return Broken();
+  return status();
 }
 
 void GifFile::WriteWaiting(double end_s) {
@@ -105,16 +109,16 @@ void GifFile::WriteWaiting(double end_s) {
   bytes += '\x2c' + Word(area.x) + Word(area.y) + Word(area.width) + Word(area.height) + '\0';
   bytes += static_cast<char>(kBits);
   bytes += Blocks(LzwCodes(PixelsOf(*waiting_, area), kBits));
-  std::fwrite(bytes.data(), 1, bytes.size(), file_.get());
+  Write(bytes);
   shown_.assign(waiting_->pixels().begin(), waiting_->pixels().end());
 }
 
 Status GifFile::Finish() {
   if (waiting_) WriteWaiting(time_s_);
   waiting_.reset();
-  std::fputc(0x3b, file_.get());
-  std::fflush(file_.get());
-  return Broken();
+  Write("\x3b");
+  if (std::fflush(file_.get()) != 0 && error_ == 0) error_ = errno;
+  return status();
 }
 
 }  // namespace murmurate

@@ -31,12 +31,14 @@ class GifFile : public FrameSink {
   };
   GifFile(std::string path, std::FILE* file);
   void Begin();
+  void Write(const std::string& bytes);
   /// Writes the frame that waits, which is shown until `end_s` of the whole.
   void WriteWaiting(double end_s);
-  Status Broken() const;
+  Status status() const;
 
   const std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
+  int error_ = 0;                    ///< errno of the first failure to write
   std::optional<Canvas> waiting_;    ///< its duration is known when the next one comes
   std::vector<std::uint8_t> shown_;  ///< the pixels of the frames written so far
   double time_s_ = 0;                ///< of all frames that were added

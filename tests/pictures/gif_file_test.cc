@@ -207,6 +207,17 @@ TEST_F(GifFileTest, FramesThatAreTooShortAreLeftOutAndTheWholeTimeStays) {
   EXPECT_NEAR(static_cast<double>(frames.size()), 100, 2);
 }
 
+TEST_F(GifFileTest, AFullDiskIsOneSentence) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  auto gif = GifFile::Create("/dev/full");
+  ASSERT_TRUE(gif.ok()) << gif.status();
+  (void)(*gif)->Add(Ball(1, 1));
+  const Status status = (*gif)->Finish();
+  EXPECT_EQ(status.code(), StatusCode::kResource);
+  EXPECT_EQ(status.message(),
+            "cannot write /dev/full: No space left on device; free some space on that disk");
+}
+
 TEST_F(GifFileTest, AFolderThatIsMissingIsOneSentence) {
   const auto gif = GifFile::Create("/nowhere/at/all.gif");
   ASSERT_FALSE(gif.ok());

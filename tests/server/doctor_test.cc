@@ -113,8 +113,7 @@ TEST(Doctor, OneCoreAndPlainKernelsAreNotesThatSayWhatToChange) {
   EXPECT_EQ(vectors.at("state"), "note");
   EXPECT_NE(vectors.at("remedy"), "");
   EXPECT_EQ(LineOf(report, "open files").at("state"), "missing");
-  EXPECT_THAT(LineOf(report, "open files").at("remedy").get<std::string>(),
-              HasSubstr("ulimit -n"));
+  EXPECT_THAT(LineOf(report, "open files").at("remedy").get<std::string>(), HasSubstr("ulimit -n"));
 }
 
 TEST(Doctor, APortThatIsTakenIsNamed) {
