@@ -328,5 +328,25 @@ TEST(CollectiveConfig, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_THAT(unknown.errors, HasSubstr("expected \"mpi\""));
 }
 
+TEST_F(UnderMpirun, TheFirstRankHasTheHooksAndNoneIsPaused) {
+  place.Write("c.toml",
+              "[run]\nenvironment = \"cartpole\"\nactors = 1\nagents = 4\nlog_interval_s = 0.2\n"
+              "steps = 100_000_000\n[algorithm]\ntrajectory_length = 64\nbatch_steps = 1024\n"
+              "[evaluation]\nevery = 0\n[parameters]\ncollective = \"mpi\"\n"
+              "[[hook]]\nkind = \"command\"\ncommand = \"cat\"\n");
+  Process run(place.path(), {"train", "c.toml", "--quiet"}, Ranks(2));
+  ASSERT_TRUE(Eventually(60, [&] {
+    return place.Read("runs/c/hooks/command.log").find("after_batch") != std::string::npos;
+  })) << run.Errors();
+  const Ran pause = RunMurmurate(place.path(), {"pause", "runs/c"});
+  EXPECT_EQ(pause.code, 2);
+  EXPECT_THAT(pause.errors, HasSubstr("learning of 2 ranks cannot be paused, because each waits "));
+  EXPECT_EQ(RunMurmurate(place.path(), {"stop", "runs/c"}).code, 0);
+  EXPECT_EQ(run.Wait(60), 0) << run.Errors();
+  EXPECT_THAT(place.Read("runs/c/hooks/command.log"), HasSubstr("\"event\":\"end\""));
+  EXPECT_TRUE(place.Has("runs/c/learner-1/log.txt"));
+  EXPECT_FALSE(place.Has("runs/c/learner-1/hooks"));
+}
+
 }  // namespace
 }  // namespace murmurate
