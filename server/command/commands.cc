@@ -3,13 +3,14 @@
 namespace murmurate {
 
 AddCommand AddServe, AddTrain, AddParams, AddResume, AddActor, AddEval, AddInspect, AddExport,
-    AddPlot, AddStatus, AddStop, AddSet, AddCheck, AddDoctor, AddCluster, AddCompletion, AddManual;
+    AddPlot, AddStatus, AddTop, AddStop, AddSet, AddCheck, AddDoctor, AddCluster, AddCompletion,
+    AddManual;
 
 const std::vector<AddCommand*>& Commands() {
   static const std::vector<AddCommand*> kCommands = {
-      AddServe, AddTrain,   AddParams, AddCluster,    AddResume, AddActor,
-      AddEval,  AddInspect, AddExport, AddPlot,       AddStatus, AddStop,
-      AddSet,   AddCheck,   AddDoctor, AddCompletion, AddManual};
+      AddServe, AddTrain,   AddParams, AddCluster, AddResume,     AddActor,
+      AddEval,  AddInspect, AddExport, AddPlot,    AddStatus,     AddTop,
+      AddStop,  AddSet,     AddCheck,  AddDoctor,  AddCompletion, AddManual};
   return kCommands;
 }
 

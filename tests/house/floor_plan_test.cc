@@ -67,12 +67,13 @@ const std::map<std::string, Rooms>& FloorPlan() {
        {"schemas", "server/schema", "server/learn", "server/session", "server/operate",
         "server/experience", "shared/inference", "shared/weights", "shared/transport"}},
       {"server/page", {"server/metrics", "server/schema", "server/operate", "shared/transport"}},
+      {"server/top", {"server/metrics", "server/operate", "shared/transport"}},
       {"server/config",
        {"server/schema", "server/exchange", "server/data", "server/ingest", "server/device",
         "server/hooks", "server/learn", "server/operate", "server/page", "server/parameters",
         "server/stream", "client/environments"}},
       {"server/daemon", {"server/config", "server/ingest", "client"}},
-      {"server/command", {"server/daemon", "server/device"}},
+      {"server/command", {"server/daemon", "server/device", "server/top"}},
       {"server", {"server/command"}},
   };
   return kPlan;
@@ -101,7 +102,7 @@ const std::map<std::string, Rooms>& Libraries() {
       {"CLI/", {"server/command"}},
       {"nlohmann/",
        {"server/device", "server/hooks", "server/metrics", "server/operate", "server/page",
-        "server/stream", "server/daemon", "server/command"}},
+        "server/stream", "server/top", "server/daemon", "server/command"}},
       {"httplib.h", {"server/page"}},
       {"mosquitto.h", {"server/stream"}},
       {"mqtt_protocol.h", {"server/stream"}},
