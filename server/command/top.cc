@@ -21,18 +21,21 @@ struct TopArguments {
   bool once = false;
 };
 
-std::string ParentOf(const std::string& answer) {
-  return fs::path(StatusField(answer, "directory")).parent_path().string();
+/// The shard's folder lies in the run's, or beside it.
+bool Serves(const std::string& shard, const std::string& run) {
+  const fs::path folder = fs::path(StatusField(shard, "directory")).parent_path();
+  const fs::path own = StatusField(run, "directory");
+  return folder == own || folder == own.parent_path();
 }
 
-/// The answers of the other shards whose folders lie beside the run's.
+/// The answers of the other shards that serve the run.
 std::vector<std::string> AskShards(const LiveLearner& shown, const std::string& answer) {
   std::vector<std::string> answers;
   const std::string runtime = fs::path(shown.admin.substr(6)).parent_path().string();
   for (const std::string& address : OtherAdminAddresses(runtime, kShardSocket)) {
     if (address == shown.admin) continue;
     const auto status = AskAdmin(address, "status", kShardMs);
-    if (status.ok() && ParentOf(*status) == ParentOf(answer)) answers.push_back(*status);
+    if (status.ok() && Serves(*status, answer)) answers.push_back(*status);
   }
   return answers;
 }

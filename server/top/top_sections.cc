@@ -186,7 +186,8 @@ std::vector<TopLine> ShardLines(const TopSnapshot& snapshot, int width) {
                    {"version", "{version|,}"},
                    {"pushes/s", "{pushes_per_s|%.1f}"},
                    {"pushes", "{pushes|,}"},
-                   {"waited", "{wait|%}"}},
+                   {"merged", "{merged|,}"},
+                   {"waits for", "[+{waiting_s|time}]"}},
                   rows, width);
 }
 
