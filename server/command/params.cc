@@ -1,24 +1,22 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "server/command/command_line.h"
+#include "server/command/shard_desk.h"
 #include "server/config/config_text.h"
 #include "server/config/model_settings.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/run_log.h"
 #include "server/daemon/signals.h"
-#include "server/operate/admin.h"
 #include "server/operate/checkpoint_directory.h"
 #include "server/operate/checkpoint_writer.h"
 #include "server/operate/operate_settings.h"
-#include "server/operate/shard_report.h"
+#include "server/page/page_settings.h"
 #include "server/parameters/parameter_server.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/parameters/shard.h"
 #include "shared/core/check.h"
-#include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "shared/model/parameter_layout.h"
 
@@ -119,56 +117,6 @@ Status CheckShard(const Config& config, const ConfigSource& source, int shard) {
   return {};
 }
 
-/// Answers `murmurate status` and `stop`; the thread that polls is mmr-operate.
-class ShardDesk {
- public:
-  /// Fills in what stays; the models are `server`'s.
-  ShardDesk(ShardReport report, const ParameterServer* server, Signals* signals)
-      : report_(std::move(report)), server_(server), signals_(signals) {}
-
-  /// Opens the socket, and says in the folder's address.json where it is.
-  Status Open(SocketContext& context, const RunDirectory& directory) {
-    auto folder = RuntimeFolder();
-    if (!folder.ok()) return folder.status();
-    const std::string address = "ipc://" + *folder + kShardSocket;
-    auto admin = AdminServer::Open(context, address,
-                                   [this](const std::string& command) { return Answer(command); });
-    if (!admin.ok()) return admin.status();
-    admin_.emplace(*std::move(admin));
-    const nlohmann::json where{
-        {"pid", report_.pid}, {"listen", {report_.listen}}, {"admin", address}};
-    return directory.Write("address.json", where.dump(2) + '\n');
-  }
-  void PollOnce(int timeout_ms) {
-    Socket* const sockets[] = {admin_->socket()};
-    (void)Poller(&signal_).Wait(sockets, timeout_ms);
-    admin_->PollOnce();
-  }
-  void Wake() { signal_.Set(); }
-
- private:
-  wire::AdminOk Answer(const std::string& command) {
-    if (command.starts_with("stop")) {
-      signals_->Request(RunEnd::kAsked);
-      return {true, "stopping " + report_.directory};
-    }
-    if (command != "status")
-      return {false, "unknown question \"" + command + "\": a shard answers status and stop"};
-    ShardReport now = report_;
-    now.uptime_s = static_cast<double>(MonotonicNs() - start_ns_) * 1e-9;
-    for (const ShardView& view : server_->Views())
-      now.models.push_back({view.model, view.version, view.workers, view.waits});
-    return {true, now.ToJson()};
-  }
-
-  const ShardReport report_;
-  const ParameterServer* const server_;
-  Signals* const signals_;
-  const std::int64_t start_ns_ = MonotonicNs();
-  WakeSignal signal_;
-  std::optional<AdminServer> admin_;
-};
-
 std::string FolderOf(const Config& config, const ParamsArguments& arguments) {
   if (!arguments.folder.empty()) return arguments.folder;
   return config.run().dir + '/' + config.run().name + "-shard-" + std::to_string(arguments.shard);
@@ -185,6 +133,23 @@ ParameterServerOptions OptionsOf(const Config& config, const ParamsArguments& ar
   options.address = config.parameters().shards[static_cast<std::size_t>(arguments.shard)];
   options.save_every_ns = static_cast<std::int64_t>(config.checkpoint().every_s * 1e9);
   options.log = log;
+  return options;
+}
+
+/// What the config says of a shard's numbers and its page, which there is only where page.listen
+/// names one.
+Result<ShardDeskOptions> DeskOptionsOf(const Config& config) {
+  ShardDeskOptions options;
+  options.tensorboard = config.Read(MetricsKeys()).tensorboard;
+  options.log_interval_s = config.run().log_interval_s;
+  const PageSettings page = config.Read(PageKeys());
+  if (page.listen.empty() || page.listen == "off") return options;
+  const auto address = ParsePageAddress(page.listen);
+  if (!address.ok()) return address.status();
+  options.page.emplace();
+  options.page->address = *address;
+  options.page->control = page.control;
+  options.page->hosts = page.hosts;
   return options;
 }
 
@@ -242,15 +207,23 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   };
   MURMURATE_RETURN_IF_ERROR(files.ResumeAll(server->get()));
   const int shards = static_cast<int>(config->parameters().shards.size());
-  ShardDesk desk({.shard = arguments.shard,
-                  .shards = shards,
-                  .directory = fs::absolute(directory->path()).string(),
-                  .pid = getpid(),
-                  .listen = (*server)->BoundAddress(),
-                  .stays = arguments.stay,
-                  .models = {}},
-                 server->get(), &signals);
-  MURMURATE_RETURN_IF_ERROR(desk.Open(context, *directory));
+  auto desk_options = DeskOptionsOf(*config);
+  if (!desk_options.ok()) return desk_options.status();
+  desk_options->report = {.shard = arguments.shard,
+                          .shards = shards,
+                          .directory = fs::absolute(directory->path()).string(),
+                          .pid = getpid(),
+                          .listen = (*server)->BoundAddress(),
+                          .stays = arguments.stay,
+                          .models = {}};
+  desk_options->server = server->get();
+  desk_options->directory = &*directory;
+  desk_options->on_stop = [&signals] { signals.Request(RunEnd::kAsked); };
+  desk_options->log = log;
+  ShardDesk desk(*std::move(desk_options));
+  MURMURATE_RETURN_IF_ERROR(desk.Open(context));
+  if (!common.quiet && !desk.page_url().empty())
+    display.Print("the live page is " + desk.page_url(), stdout);
   log(LogLevel::kInfo,
       "shard " + std::to_string(arguments.shard) + " of " + std::to_string(shards) + " on " +
           (*server)->BoundAddress() +

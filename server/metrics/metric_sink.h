@@ -33,6 +33,8 @@ struct SinkTarget {
   const Reading* resumed = nullptr;
   LogCallback log = {};
   const RunDescription* run = nullptr;  ///< may be null; read while the sink is opened
+  /// Of TensorBoard: the count over which curves are drawn; null: kEnvironmentSteps.
+  const Metric* step = nullptr;
 };
 using OpenSink = Result<std::unique_ptr<MetricSink>> (*)(const SinkTarget& target);
 

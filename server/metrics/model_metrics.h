@@ -126,6 +126,14 @@ std::span<const Metric* const> ProgressColumns();
 // Live ones, which no file has.
 inline constexpr Metric kStepRate{"perf/steps_per_second",      MetricKind::kGauge, "steps/s",
                                   "over about the last second", "steps_per_second", false};
+inline constexpr Metric kBudget{"time/budget",        MetricKind::kGauge, "steps",
+                                "to be learned from", "budget",           false};
+inline constexpr Metric kEta{
+    "time/eta_s", MetricKind::kGauge,
+    "s",          "until the budget is spent, at the rate of the last half minute",
+    "eta_s",      false};
+inline constexpr Metric kTargetReturn{
+    "rollout/target", MetricKind::kGauge, "", "the return that ends the run", "target", false};
 inline constexpr Metric kIngestWait{"perf/ingest_wait",
                                     MetricKind::kGauge,
                                     "of 1",

@@ -28,7 +28,7 @@ Histogram Since(const Histogram& earlier, const Histogram& now) {
 
 class TensorBoardFile : public MetricSink {
  public:
-  explicit TensorBoardFile(EventFile file) : file_(std::move(file)) {}
+  TensorBoardFile(EventFile file, const Metric& step) : step_(step), file_(std::move(file)) {}
 
   /// Marks the beginning of a life that goes on from `steps`, or of the first.
   Status Begin(std::optional<std::uint64_t> steps, const RunDescription* run) {
@@ -46,12 +46,12 @@ class TensorBoardFile : public MetricSink {
 
   /// Writes what came since the last histograms.
   ~TensorBoardFile() override {
-    EventMessage rest(UnixSeconds(), newest_.Count(kEnvironmentSteps));
+    EventMessage rest(UnixSeconds(), newest_.Count(step_));
     if (AddHistograms(newest_, &rest)) (void)file_.Append(rest.Finish());
   }
 
   Status Write(const Reading& reading) override {
-    EventMessage row(UnixSeconds(), reading.Count(kEnvironmentSteps));
+    EventMessage row(UnixSeconds(), reading.Count(step_));
     for (const auto& [tag, value] : RowValues(reading)) row.AddScalar(tag, *value.number());
     const double elapsed_s = reading.Number(kElapsed).value_or(0);
     if (elapsed_s >= next_histograms_s_ && AddHistograms(reading, &row))
@@ -79,6 +79,7 @@ class TensorBoardFile : public MetricSink {
     return any;
   }
 
+  const Metric& step_;
   EventFile file_;
   Reading newest_;
   double next_histograms_s_ = 0;
@@ -88,8 +89,9 @@ class TensorBoardFile : public MetricSink {
 }  // namespace
 
 Result<std::unique_ptr<MetricSink>> OpenTensorBoardFile(const SinkTarget& target) {
+  const Metric& step = target.step != nullptr ? *target.step : kEnvironmentSteps;
   std::optional<std::uint64_t> steps;
-  if (target.resumed != nullptr) steps = target.resumed->Count(kEnvironmentSteps);
+  if (target.resumed != nullptr) steps = target.resumed->Count(step);
   const auto cut = CutEventsAfter(target.folder, steps);
   if (!cut.ok()) return cut.status();
   if (*cut > 0 && target.log)
@@ -98,7 +100,7 @@ Result<std::unique_ptr<MetricSink>> OpenTensorBoardFile(const SinkTarget& target
                                     std::to_string(steps.value_or(0)));
   auto file = EventFile::Create(target.folder);
   if (!file.ok()) return file.status();
-  auto sink = std::make_unique<TensorBoardFile>(std::move(*file));
+  auto sink = std::make_unique<TensorBoardFile>(std::move(*file), step);
   MURMURATE_RETURN_IF_ERROR(sink->Begin(steps, target.run));
   return std::unique_ptr<MetricSink>(std::move(sink));
 }

@@ -30,9 +30,9 @@ bool IsWindowed(const Metric& metric) {
 
 Progress::Progress(std::int64_t start_ns)
     : start_ns_(start_ns),
+      batch_waits_(kWaitBounds),
       taken_rate_(start_ns),
-      learned_rate_(start_ns),
-      batch_waits_(kWaitBounds) {
+      learned_rate_(start_ns) {
   for (const Metric* metric : {&kTrainedSteps, &kUpdates, &kVersion, &kDroppedSteps, &kLateSteps})
     values_.Set(*metric, 0);
 }

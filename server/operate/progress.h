@@ -18,6 +18,7 @@
 #include "server/operate/curve.h"
 #include "server/operate/episode_means.h"
 #include "server/operate/evaluations.h"
+#include "server/operate/recent_rate.h"
 #include "server/operate/score_means.h"
 #include "shared/model/state.h"
 #include "shared/trajectory/trajectory.h"
@@ -83,7 +84,7 @@ class Progress {
   /// The values as the last update left them; counters are sums over all updates.
   const Reading& values() const { return values_; }
   const EpisodeMeans& means() const { return means_; }
-  /// Steps learned from a second, over about the last second.
+  /// Steps learned from a second, over the last half minute.
   double learned_per_second(std::int64_t now_ns);
   double elapsed_s(std::int64_t now_ns) const {
     return earlier_s_ + static_cast<double>(now_ns - start_ns_) * 1e-9;
@@ -112,7 +113,8 @@ class Progress {
   ScoreMeans scores_;
   double waited_s_ = 0, lived_s_ = 0;  ///< by the last update
   Histogram batch_waits_;
-  Rate taken_rate_, learned_rate_;
+  Rate taken_rate_;
+  RecentRate learned_rate_;
 };
 
 /// "train/loss 0.031, eval/accuracy 0.98": what there is of ScoreMetrics.

@@ -1,12 +1,14 @@
 #include "server/operate/screen_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "server/metrics/fill_text.h"
 #include "server/metrics/model_metrics.h"
 #include "server/metrics/number_text.h"
 #include "server/metrics/stream_metrics.h"
+#include "server/operate/fitted_line.h"
 
 namespace murmurate {
 namespace {
@@ -19,10 +21,20 @@ constexpr char kReturn[] = "[{mean_return|return}[ of {target|%g}]]";
 constexpr char kCheckpoint[] = "[step {checkpoint_step|,}]";
 constexpr char kErrors[] = "[{error|%.3f}, naive {baseline_error|%.3f}]";
 
+std::string FilledOrNone(const char* pattern, const Reading& reading) {
+  return FillText(pattern, [&](std::string_view key) { return reading.At(key); });
+}
+
 /// "-" in place of "".
 std::string Filled(const char* pattern, const Reading& reading) {
-  const std::string text = FillText(pattern, [&](std::string_view key) { return reading.At(key); });
+  const std::string text = FilledOrNone(pattern, reading);
   return text.empty() ? "-" : text;
+}
+
+/// "up to date", "0.6 versions old"
+std::string Age(const Reading& model) {
+  constexpr std::string_view kBegin = "experience is ";
+  return ExperienceInWords(model.Number(kStaleness).value_or(0)).substr(kBegin.size());
 }
 
 /// "connected, 1,200 messages", "down for 12 s"
@@ -119,44 +131,85 @@ void AddStreams(const ScreenView& view, Table* table) {
 }
 
 void AddLearning(const ScreenView& view, Table* table) {
-  if (!view.only_streams)
-    table->Add(view.model, {{"episodes", "{episodes|,}"},
-                            {"steps/s", "{steps_per_second|rate}"},
-                            {"staleness", "{staleness|%.1f} versions"}});
+  if (!view.only_streams) {
+    table->Add(view.model, {{"episodes", "{episodes|,}"}, {"steps/s", "{steps_per_second|rate}"}});
+    table->Add("experience", Age(view.model));
+  }
   table->Add(view.model, {{"version", "{version|,}"}});
   if (!view.only_streams) table->Add(view.model, {{"actors", "{actors} ({agents} agents)"}});
   table->Add(view.model, {{"checkpoint", kCheckpoint}, {"time", "{time/time_elapsed|time}"}});
   if (!view.only_streams) table->Add(view.model, {{"eta", "[at most {eta_s|time}]"}});
 }
 
-/// "steps 1,000  learned from 900 of 10,000  return 12.0 ... staleness 0.0",
-/// "steps 1,000  learned from 1,000  train/loss 0.012 ..."
-std::string PlayLine(const ScreenView& view) {
-  const Reading& model = view.model;
-  std::string line = Filled("steps {steps|,}  learned from ", model) + Filled(kLearned, model);
-  for (const auto& [name, value] : Scores(view)) line += "  " + name + ' ' + value;
-  if (!OnlyLabels(view)) line += "  return " + Filled(kReturn, model);
-  line += FillText("[  evaluation {evaluation.mean_return|return}][  success {success_rate|%.2f}]",
-                   [&](std::string_view key) { return model.At(key); });
-  for (const auto& [name, value] : Reported(view, "=%g"))
-    line += "  " + name + (value.starts_with('=') ? "" : " ") + value;
-  for (const Reading& stream : view.streams)
-    line += "  " + stream.name() + ' ' + Connection(stream);
-  return line + Filled(
-                    "  episodes {episodes|,}  {steps_per_second|rate} steps/s  staleness "
-                    "{staleness|%.1f}",
-                    model);
+/// "61.9 M"; below a million with commas.
+std::string CountText(double count) {
+  if (count < 1e6) return WithCommas(static_cast<std::uint64_t>(count));
+  return count < 1e9 ? FormatNumber("%.1f M", count / 1e6) : FormatNumber("%.1f G", count / 1e9);
 }
 
-/// "temp connected, 1,200 messages, 10/s of 3 devices  error 0.412, naive 0.730  skill 0.436 ..."
-std::string StreamsLine(const ScreenView& view) {
-  std::string line;
+/// "41 % of 150,000 steps", or "61,952 steps" where there is no end; shorter where they must be.
+void AddSteps(const Reading& model, FittedLine* line) {
+  const auto budget = model.Number(kBudget);
+  if (!budget || !(*budget > 0)) {
+    const double steps = model.Number(kEnvironmentSteps).value_or(0);
+    return line->Offer(3, Filled("{steps|,} steps", model), CountText(steps) + " steps");
+  }
+  const double learned = model.Number(kLearnedSteps).value_or(0);
+  const std::string share = FormatNumber("%.0f %%", std::floor(100 * learned / *budget));
+  line->Offer(3, share + Filled(" of {budget|,} steps", model), share);
+}
+
+/// The return, or what a run of labels has instead.
+void AddResults(const ScreenView& view, FittedLine* line) {
+  const auto scores = Scores(view);
+  if (!OnlyLabels(view))
+    line->Offer(5, "return " + Filled(kReturn, view.model),
+                "return " + Filled("[{mean_return|return}]", view.model));
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const std::string score = scores[i].first + ' ' + scores[i].second;
+    OnlyLabels(view) && i == 0 ? line->Add(score) : line->Offer(2, score);
+  }
+  line->Offer(0, FilledOrNone("[evaluation {evaluation.mean_return|return}]", view.model));
+  line->Offer(4, FilledOrNone("[success {success_rate|%.2f}]", view.model));
+}
+
+/// "41 %  return 431.2  152 k steps/s  eta 12 s  experience is 1.0 versions old", then numbers of
+/// the game, settings and streams, where there is room.
+std::string PlayLine(const ScreenView& view) {
+  const Reading& model = view.model;
+  FittedLine line(kLineWidth);
+  AddSteps(model, &line);
+  AddResults(view, &line);
+  line.Offer(2, Filled("{steps_per_second|rate} steps/s", model),
+             Filled("{steps_per_second|rate}/s", model));
+  line.Add(FilledOrNone("[eta {eta_s|time}]", model));
+  if (const auto age = model.Number(kStaleness); age && !OnlyLabels(view))
+    line.Offer(1, ExperienceInWords(*age), Age(model));
+  for (const auto& [name, value] : Reported(view, "=%g"))
+    line.Offer(6, name + (value.starts_with('=') ? "" : " ") + value);
   for (const Reading& stream : view.streams)
-    line += (line.empty() ? "" : "  ") + stream.name() + ' ' + Connection(stream) +
-            Filled(", {messages_per_s|rate}/s of {devices|,} devices  error ", stream) +
-            Filled(kErrors, stream) +
-            Filled("  skill {skill|%.3f}  rows learned {learned|,}", stream);
-  return line;
+    line.Offer(3, stream.name() + ' ' + Connection(stream));
+  return line.Text();
+}
+
+/// "temp connected, 1,200 messages  error 0.412, naive 0.730  skill 0.436  ..."
+std::string StreamsLine(const ScreenView& view) {
+  FittedLine line(kLineWidth);
+  for (std::size_t i = 0; i < view.streams.size(); ++i) {
+    const Reading& stream = view.streams[i];
+    const std::string state = stream.name() + ' ' + Connection(stream);
+    const std::string errors = "error " + Filled(kErrors, stream);
+    if (i > 0) {
+      line.Offer(2, state + "  " + errors);
+      continue;
+    }
+    line.Add(state);
+    line.Offer(0, errors);
+    line.Offer(1, FilledOrNone("[skill {skill|%.3f}]", stream));
+    line.Offer(3, Filled("{messages_per_s|rate} messages/s", stream));
+    line.Offer(4, Filled("{learned|,} rows learned", stream));
+  }
+  return line.Text();
 }
 
 }  // namespace
@@ -169,21 +222,23 @@ std::vector<std::string> TableLines(const ScreenView& view) {
   table.End();
   for (const char* sentence : {"[CHECKPOINT NOT WRITTEN: {checkpoint_trouble}]",
                                "[BEST WEIGHTS NOT KEPT: {best_trouble}]", "[{waiting}]"})
-    table.AddSentence(FillText(sentence, [&](std::string_view key) { return view.model.At(key); }));
+    table.AddSentence(FilledOrNone(sentence, view.model));
   return std::move(table).lines();
 }
 
 std::string OneLine(const ScreenView& view) {
   const Reading& model = view.model;
   std::string line = view.only_streams ? StreamsLine(view) : PlayLine(view);
-  line +=
-      Filled(view.only_streams ? "  version {version|,}" : "  version {version|,}  actors {actors}",
-             model);
   if (!model[kCheckpointTrouble].text().empty())
     line += "  CHECKPOINT NOT WRITTEN (last good " + Filled(kCheckpoint, model) + ')';
   if (!model[kBestTrouble].text().empty()) line += "  BEST WEIGHTS NOT KEPT";
-  return line + FillText("[  eta {eta_s|time}][  ({waiting})]",
-                         [&](std::string_view key) { return model.At(key); });
+  const std::string waits = FilledOrNone("[  ({waiting})]", model);
+  return line + waits;
+}
+
+std::string ExperienceInWords(double versions) {
+  return versions < 0.05 ? "experience is up to date"
+                         : FormatNumber("experience is %.1f versions old", versions);
 }
 
 }  // namespace murmurate

@@ -10,16 +10,6 @@
 namespace murmurate {
 
 // The numbers that the screen knows beside the metrics of a model.
-inline constexpr Metric kBudget{"screen/budget",      MetricKind::kTotal, "steps",
-                                "to be learned from", "budget",           false};
-inline constexpr Metric kTargetReturn{
-    "screen/target", MetricKind::kGauge, "", "the return that ends the run", "target", false};
-inline constexpr Metric kEta{"screen/eta_s",
-                             MetricKind::kGauge,
-                             "s",
-                             "until the budget is spent, at the present rate",
-                             "eta_s",
-                             false};
 inline constexpr Metric kActors{"screen/actors", MetricKind::kTotal, "", "live", "actors", false};
 inline constexpr Metric kAgents{"screen/agents", MetricKind::kTotal, "", "theirs", "agents", false};
 inline constexpr Metric kWaits{"screen/waiting",     MetricKind::kText, "",
@@ -35,6 +25,11 @@ struct ScreenView {
 
 /// Each of the same width, but for sentences below the table.
 std::vector<std::string> TableLines(const ScreenView& view);
+/// At most kLineWidth long; what went wrong, and who waits for whom, come behind that.
 std::string OneLine(const ScreenView& view);
+inline constexpr std::size_t kLineWidth = 80;
+
+/// "experience is 0.6 versions old": between the weights that were played under and the newest.
+std::string ExperienceInWords(double versions);
 
 }  // namespace murmurate

@@ -1,5 +1,6 @@
 #include "server/operate/shard_report.h"
 
+#include "server/metrics/shard_metrics.h"
 #include "server/operate/json_values.h"
 
 namespace murmurate {
@@ -14,8 +15,10 @@ std::string Lines(const Json& report) {
       report);
   const Json models = report.value("models", Json::array());
   for (const Json& model : models)
-    text += FillText("model {name}: version {version|,}, {workers} workers\n[  waiting: {waits}\n]",
-                     model);
+    text += FillText(
+        "model {name}: version {version|,}, {workers} workers[, {pushes|,} pushes ({merged|,} "
+        "merged), {pushes_per_s|%.1f}/s]\n[  waiting: {waits}[+, for {waiting_s|time}]\n]",
+        model);
   if (models.empty()) text += "no worker has come yet\n";
   return text + (report.value("stays", false) ? "stays when its last worker has left\n"
                                               : "ends when its last worker has left\n");
@@ -23,16 +26,35 @@ std::string Lines(const Json& report) {
 
 }  // namespace
 
-std::string ShardReport::ToJson() const {
+std::string ShardReport::ToJson(int indent) const {
   Json json{{"shard", shard}, {"shards", shards},       {"directory", directory},
             {"pid", pid},     {"uptime_s", uptime_s},   {"listen", listen},
             {"stays", stays}, {"models", Json::array()}};
   for (const Model& model : models)
-    json["models"].push_back({{"name", model.name},
-                              {"version", model.version},
-                              {"workers", model.workers},
-                              {"waits", model.waits}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    json["models"].push_back(JsonOf(ReadingOf(model), {{"waits", model.waits}}));
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+Reading ReadingOf(const ShardReport::Model& model) {
+  Reading reading("model", model.name);
+  reading.Set(kShardVersion, model.version);
+  reading.Set(kShardMembers, model.workers);
+  reading.Set(kShardPushes, model.pushes);
+  reading.Set(kShardMerged, model.merged);
+  reading.Set(kShardPushRate, model.pushes_per_s);
+  reading.Set(kShardWaiting, model.waiting_s);
+  return reading;
+}
+
+std::vector<Reading> ShardReadings(const ShardReport& report) {
+  Reading reading("shard", std::to_string(report.shard));
+  reading.Set(kShardUptime, report.uptime_s);
+  for (const ShardReport::Model& model : report.models) {
+    const Reading own = ReadingOf(model);
+    for (const MetricSample& sample : own.samples())
+      reading.Add(*sample.metric, model.name, sample.value);
+  }
+  return {std::move(reading)};
 }
 
 bool IsShardReport(const std::string& json) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "murmurate/status.h"
+#include "server/metrics/reading.h"
 
 namespace murmurate {
 
@@ -15,7 +16,10 @@ struct ShardReport {
     std::string name;
     std::uint64_t version = 0;  ///< merges
     int workers = 0;
-    std::string waits;  ///< who waits for whom and why, or ""
+    std::uint64_t pushes = 0, merged = 0;  ///< in this life
+    double pushes_per_s = 0;
+    double waiting_s = 0;  ///< how long a worker has waited for others; 0: none waits
+    std::string waits;     ///< who waits for whom and why, or ""
   };
   int shard = 0, shards = 1;
   std::string directory;
@@ -25,8 +29,15 @@ struct ShardReport {
   bool stays = false;  ///< it goes on when its last worker has left
   std::vector<Model> models;
 
-  std::string ToJson() const;
+  /// `indent`: spaces a level; -1: all in one line.
+  std::string ToJson(int indent = 2) const;
 };
+
+/// The numbers of a model of a shard (server/metrics/shard_metrics.h).
+Reading ReadingOf(const ShardReport::Model& model);
+/// The numbers of a shard as one reading, its name the shard's index; those of its models are
+/// labelled with their names.
+std::vector<Reading> ShardReadings(const ShardReport& report);
 
 /// False for the report of a learner.
 bool IsShardReport(const std::string& json);

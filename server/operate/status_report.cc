@@ -24,6 +24,12 @@ Json StalenessJson(const StalenessHistogram& staleness) {
   return buckets;
 }
 
+/// Null before the first batch.
+Json MeanStaleness(const StalenessHistogram& staleness) {
+  const Histogram all = staleness.ToHistogram();
+  return all.count() == 0 ? Json(nullptr) : Json(all.sum / static_cast<double>(all.count()));
+}
+
 Json TroublesJson(const std::vector<TroubleReport>& troubles) {
   Json list = Json::array();
   for (const TroubleReport& trouble : troubles)
@@ -48,6 +54,7 @@ Json ActorJson(const ActorReport& actor) {
                                               static_cast<double>(actor.played_ns))
                                        : Json(nullptr)},
           {"troubles", TroublesJson(actor.troubles)},
+          {"staleness_mean", MeanStaleness(actor.staleness)},
           {"staleness", StalenessJson(actor.staleness)}};
 }
 

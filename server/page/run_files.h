@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/page/progress_file.h"
+#include "server/operate/progress_file.h"
 
 namespace murmurate {
 

@@ -152,8 +152,11 @@ void ModelShards::SayLeft(std::int64_t now_ns) {
 
 void ModelShards::Look() {
   std::vector<ShardView> now;
-  for (const auto& [name, model] : models_)
-    now.push_back({name, model.shard->version(), model.shard->members(), model.shard->Waits()});
+  for (const auto& [name, model] : models_) {
+    const Shard& shard = *model.shard;
+    now.push_back({name, shard.version(), shard.members(), shard.Waits(), shard.merges(),
+                   shard.pushes(), shard.merged()});
+  }
   const std::lock_guard lock(mutex_);
   views_ = std::move(now);
 }

@@ -44,6 +44,8 @@ struct ShardView {
   std::uint64_t version = 0;  ///< merges
   int workers = 0;            ///< members
   std::string waits;          ///< which worker waits for which and why, or ""
+  /// Since this shard was started, as Shard has them.
+  std::uint64_t merges = 0, pushes = 0, merged = 0;
 };
 
 class ParameterServer {

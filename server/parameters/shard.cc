@@ -95,6 +95,7 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   const bool counts = !block.empty() && s.seen->count() > 0;
   if (counts && !s.seen->Receive(block.subspan(range().count), worker)) return s.NotFinite(push);
   Status status = s.Accept(id, push, block, now_ns);
+  if (status.ok() && push.step > 0) ++s.pushes;
   // guard: AnyRule.APushThatIsRefusedLeavesWhatItsWorkerHadSeenAsItWas: the statistics of a refused
   //   push are put back
   if (!status.ok() && counts) s.seen->PutBack(worker);
@@ -212,6 +213,12 @@ void Shard::Kept(const SavedState& state) { state_->workers.Kept(StateReader(sta
 bool Shard::empty() const { return state_->empty; }
 const std::string& Shard::spec() const { return state_->spec_text; }
 std::uint64_t Shard::version() const { return state_->version; }
+
+std::uint64_t Shard::merges() const { return state_->version - state_->first_version; }
+
+std::uint64_t Shard::pushes() const { return state_->pushes; }
+
+std::uint64_t Shard::merged() const { return state_->merged; }
 std::span<const float> Shard::center() const {
   return state_->center ? state_->center->trained() : std::span<const float>();
 }

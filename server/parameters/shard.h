@@ -142,6 +142,9 @@ class Shard {
   bool empty() const;               ///< no worker has brought parameters yet
   const std::string& spec() const;  ///< ModelSpec::ToText(); "" before the first JOIN
   std::uint64_t version() const;    ///< merges so far
+  std::uint64_t merges() const;     ///< of them, those since this shard was started
+  std::uint64_t pushes() const;     ///< contributions since then, none counted twice
+  std::uint64_t merged() const;     ///< of them, those that are part of the center
   std::span<const float> center() const;
   PartRange range() const;
   std::size_t block_floats() const;  ///< the range's, and statistics behind them

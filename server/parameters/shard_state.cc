@@ -152,6 +152,7 @@ Status Shard::State::MergeNow(ShardWorker& worker, const wire::Push& push,
 void Shard::State::Hold(ShardWorker& worker, const wire::Center& answer) {
   seen->MarkOld();
   ++version;
+  ++merged;
   worker.step = answer.step;
   ++worker.pushes;
   worker.held = answer;
@@ -222,12 +223,13 @@ void Shard::State::MergeArrivals(std::size_t needed) {
   seen->MarkOld();
   for (const std::uint64_t id : std::exchange(arrivals, {})) {
     ShardWorker& worker = workers.at(id);
-    const bool merged = std::any_of(chosen.begin(), chosen.end(), [&](const RoundPart& part) {
+    const bool chosen_one = std::any_of(chosen.begin(), chosen.end(), [&](const RoundPart& part) {
       return part.worker == worker.number;
     });
+    merged += chosen_one ? 1 : 0;
     worker.step = std::exchange(worker.pending, nullptr)->step;
     ++worker.pushes;
-    if (worker.member) RespondCenter(id, {.step = worker.step, .merged = merged});
+    if (worker.member) RespondCenter(id, {.step = worker.step, .merged = chosen_one});
   }
 }
 

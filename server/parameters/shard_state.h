@@ -53,6 +53,7 @@ struct Shard::State {
   ShardWorkers workers;
   bool empty = true, begun = false, loaded = false;
   std::uint64_t version = 0, first_version = 0;  ///< now; when this shard was started
+  std::uint64_t pushes = 0, merged = 0;          ///< in this life
   std::vector<std::uint64_t> arrivals;           ///< workers whose push is pending, in order
   std::vector<Answer> answers;
 };

@@ -49,18 +49,46 @@ struct Written {
   Display display;
 };
 
-TEST(Display, LineHasEveryNumber) {
-  EXPECT_EQ(
-      OneLine(Example()),
-      "steps 61,952  learned from 61,440 of 150,000  return 431.2 of 475  episodes 812  152 k "
-      "steps/s  staleness 1.0  version 121  actors 4  eta 0.6 s");
+TEST(Display, ALineSaysHowFarHowGoodHowFastHowLongAndHowOldExperienceIs) {
+  EXPECT_EQ(OneLine(Example()),
+            "40 %  return 431.2  152 k steps/s  eta 0.6 s  experience is 1.0 versions old");
+  ScreenView view = Example();
+  view.model.Set(kBudget, MetricValue());
+  view.model.Set(kEta, MetricValue());
+  view.model.Set(kStaleness, 0.0);
+  EXPECT_EQ(OneLine(view),
+            "61,952 steps  return 431.2 of 475  152 k steps/s  experience is up to date");
+}
+
+TEST(Display, ALineFitsATerminalWhateverItsNumbers) {
+  ScreenView view = Example();
+  view.model.Set(kEnvironmentSteps, 123'456'789'012);
+  view.model.Set(kMeanReturn, -123456.7);
+  view.model.Set(kEvalReturn, -123456.7);
+  view.model.Set(kSuccessRate, 0.5);
+  view.model.Set(kEta, 7'000'000.0);
+  view.model.Set(kStaleness, 1234.5);
+  view.model.Add(kReported, "kills", 3.25, 10);
+  view.settings = {{"difficulty", 2.5}};
+  for (const bool bounded : {true, false}) {
+    if (!bounded) view.model.Set(kBudget, MetricValue());
+    EXPECT_LE(OneLine(view).size(), kLineWidth) << OneLine(view);
+    EXPECT_THAT(OneLine(view), HasSubstr("return -123456.7"));
+    EXPECT_THAT(OneLine(view), HasSubstr("1234.5 versions old"));
+  }
+}
+
+TEST(Display, ALineHasNumbersOfTheGameWhereThereIsRoom) {
+  ScreenView view = Example();
+  for (const Metric* metric : {&kEta, &kTargetReturn}) view.model.Set(*metric, MetricValue());
+  view.model.Add(kReported, "kills", 3.25, 10);
+  EXPECT_THAT(OneLine(view), ::testing::EndsWith("experience is 1.0 versions old  kills 3.250"));
 }
 
 TEST(Display, AnEvaluationIsShownBesideTheReturn) {
   ScreenView view = Example();
   view.model.Set(kEvalReturn, 498.5);
-  EXPECT_THAT(OneLine(view),
-              ::testing::HasSubstr("return 431.2 of 475  evaluation 498.5  episodes 812"));
+  EXPECT_THAT(OneLine(view), ::testing::HasSubstr("return 431.2  evaluation 498.5  152 k steps/s"));
   EXPECT_THAT(TableLines(view),
               ::testing::Contains(::testing::AllOf(::testing::HasSubstr("evaluation"),
                                                    ::testing::HasSubstr(" 498.5 "))));
@@ -72,14 +100,12 @@ TEST(Display, LabelsHaveLossAndErrorInPlaceOfAReturn) {
   view.model.Set(kTargetReturn, MetricValue());
   view.model.Set(kLoss, 0.01234567);
   view.model.Set(kLabelError, 0.0831);
-  EXPECT_THAT(OneLine(view),
-              ::testing::StartsWith(
-                  "steps 61,952  learned from 61,440 of 150,000  train/loss 0.01235  train/error "
-                  "0.0831  episodes 812"));
+  EXPECT_EQ(OneLine(view),
+            "40 %  train/loss 0.01235  train/error 0.0831  152 k steps/s  eta 0.6 s");
   EXPECT_THAT(TableLines(view),
               ::testing::Contains(::testing::AllOf(HasSubstr("train/loss"), HasSubstr("0.01235"))));
   view.model.Set(kMeanReturn, 12.0);  // of games whose play is cloned
-  EXPECT_THAT(OneLine(view), HasSubstr("train/error 0.0831  return 12.0"));
+  EXPECT_THAT(OneLine(view), HasSubstr("return 12.0"));
 }
 
 TEST(Display, TheTableNamesStepsTakenAndStepsLearnedFrom) {

@@ -90,6 +90,23 @@ TEST_F(ThreeWorkersTest, OneNumberThatComesTwiceIsNotTwoOfThoseThatTheFirstRound
   EXPECT_EQ(shard_.version(), 1u);
 }
 
+TEST_F(ShardTest, APushThatCameAfterItsRoundIsCountedAndNotMerged) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Join(11, 1).ok());
+  ASSERT_TRUE(Begin(10, 1.0f).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
+  EXPECT_EQ(shard_.pushes(), 1u);
+  EXPECT_EQ(shard_.merged(), 0u) << "its round is not complete";
+  ASSERT_TRUE(Push(11, 1).ok());
+  EXPECT_EQ(shard_.version(), 1u);
+  EXPECT_EQ(shard_.merged(), 2u);
+  const AlignedFloats block(shard_.block_floats());
+  const wire::Push late{.step = 2, .pulled = 0, .learning_rate = 0.1};
+  ASSERT_TRUE(shard_.OnPush(11, late, block, now_).ok());
+  EXPECT_EQ(shard_.pushes(), 3u);
+  EXPECT_EQ(shard_.merged(), 2u);
+}
+
 TEST_F(ShardTest, TheFirstRoundWaitsAMinuteForWhoNeverCameAndGoesOnWithAWarning) {
   ASSERT_TRUE(Join(10, 0).ok());
   ASSERT_TRUE(Begin(10, 1.0f).ok());
@@ -260,6 +277,24 @@ TEST_F(AsynchronousShardTest, WhoseParametersCameTooLateToBeginIsToldSo) {
   EXPECT_EQ(shard_.center()[0], 0.25f);
   ASSERT_TRUE(Pull(12).ok());
   EXPECT_TRUE(shard_.PopAnswers().at(0).center.merged);
+}
+
+TEST_F(AsynchronousShardTest, CountsEachPushOnceAndWhatItMerged) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 0.0f).ok());
+  EXPECT_EQ(shard_.pushes(), 0u) << "parameters to begin with are no push";
+  ASSERT_TRUE(Push(10, 1).ok());
+  ASSERT_TRUE(Push(10, 1).ok());  // its answer was lost
+  ASSERT_TRUE(Push(10, 2).ok());
+  EXPECT_EQ(shard_.pushes(), 2u);
+  EXPECT_EQ(shard_.merged(), 2u);
+  EXPECT_EQ(shard_.merges(), 2u);
+  SavedState state;
+  shard_.Save(&state);
+  Shard again(settings_, 0, 1, [](LogLevel, std::string_view) {});
+  ASSERT_TRUE(again.Load(state, SmallSpec().ToText()).ok());
+  EXPECT_EQ(again.version(), 2u);
+  EXPECT_EQ(again.pushes() + again.merged() + again.merges(), 0u) << "they are of this life";
 }
 
 TEST_F(AsynchronousShardTest, AModelThatSomebodyTrainedStays) {

@@ -1,7 +1,7 @@
 // The live page: follows /api/events and hands what comes to tables and charts.
 import { drawCurves, drawLosses, drawSpeed, drawStaleness, forgetCharts, forgetSpeed } from "/charts.js";
 import { forgetStreams, showStreams } from "/streams.js";
-import { at, element, showActors, showCheckpoints, showSettings, showShards, showTiles, showWaits } from "/tables.js";
+import { at, element, showActors, showCheckpoints, showSettings, showShardReport, showShards, showTiles, showWaits } from "/tables.js";
 import { duration } from "/words.js";
 
 const kColumns = [["rollout/ep_rew_mean", "mean return of training"], ["eval/mean_reward", "evaluated return"],
@@ -32,6 +32,7 @@ function ratesBetween(earlier, later) {
 function onStatus(event) {
   before = status;
   status = JSON.parse(event.data);
+  if (status.shard !== undefined) return onShard();
   const rates = ratesBetween(before, status);
   if (before && before.pid !== status.pid) {  // times begin anew
     forgetSpeed();
@@ -52,6 +53,18 @@ function onStatus(event) {
   showCheckpoints(checkpoints);
   drawSpeed(status.uptime_s, rates.total);
   drawStaleness(status.actors);
+}
+
+/** A shard of a parameter server has a page, too: its models, who waits, and its log. */
+function onShard() {
+  document.title = `shard ${status.shard} of ${status.shards} – murmurate`;
+  at("run").textContent = `shard ${status.shard} of ${status.shards}`;
+  at("where").textContent = `up ${duration(status.uptime_s)}, process ${status.pid}, ${status.directory}; listening on ` +
+    status.listen;
+  document.body.classList.add("of-shard");
+  setState("live", "good");
+  showShardReport(status);
+  showWaits({ models: [], waiting: status.models.filter((model) => model.waits).map((model) => model.name + ": " + model.waits) });
 }
 
 function offerColumns() {
@@ -118,7 +131,7 @@ function follow() {
     checkpoints = JSON.parse(event.data);
     showCheckpoints(checkpoints);
   });
-  on("metrics", (event) => showShards(JSON.parse(event.data).metrics, status));
+  on("metrics", (event) => status?.shard === undefined && showShards(JSON.parse(event.data).metrics, status));
   events.onerror = () => {
     setState("no answer", "bad");
     if (events.readyState === EventSource.CLOSED) setTimeout(follow, 5000);

@@ -151,3 +151,14 @@ export function showShards(metrics, status) {
   list.append(...waits.map((sentence) => element("li", sentence)));
   at("shards").replaceChildren(list, table(["exchanges", "value"], rows));
 }
+
+/** The models of a shard, for the shard's own page. */
+export function showShardReport(status) {
+  const columns = ["model", "workers", "version", "pushes a second", "pushes", "merged", "a worker waits for"];
+  const rows = status.models.map((model) => ({
+    cells: [model.name, count(model.workers), count(model.version), number(model.pushes_per_s), count(model.pushes),
+      count(model.merged), model.waiting_s > 0 ? duration(model.waiting_s) : "–"],
+  }));
+  at("shards-card").hidden = false;
+  at("shards").replaceChildren(rows.length > 0 ? table(columns, rows) : element("p", "No worker has come yet.", "faint"));
+}

@@ -1,4 +1,4 @@
-#include "server/page/progress_file.h"
+#include "server/operate/progress_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
