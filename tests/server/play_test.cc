@@ -95,6 +95,15 @@ TEST_F(Play, ControlCGivesTheTerminalBackAndFinishesTheFile) {
   EXPECT_TRUE(place.Read("a.gif").ends_with('\x3b'));
 }
 
+TEST_F(Play, ATitleThatIsTooLongIsCutBetweenItsLetters) {
+  std::string name;
+  for (int i = 0; i < 80; ++i) name += "é";
+  fs::create_directory_symlink(InFolder("runs/cartpole"), InFolder(name));
+  Terminal terminal(place.path(), {"play", name, "--episodes", "0"});
+  EXPECT_TRUE(terminal.Shows(name.substr(0, 100))) << terminal.output();
+  EXPECT_THAT(terminal.output(), Not(HasSubstr(name)));
+}
+
 TEST_F(Play, InTheBackgroundOfATerminalItWritesFilesAndIsNotStopped) {
   Terminal shown(place.path(), {"play", "cartpole"}, Terminal::Side::kBackground);
   EXPECT_EQ(shown.Wait(), 2) << shown.output();
