@@ -126,20 +126,28 @@ Split SplitAtHandOvers(const Timings& timings) {
   return split;
 }
 
+/// What the figures need; without it the program ends with the sentence.
+template <typename T>
+T Made(Result<T> made) {
+  if (made.ok()) return *std::move(made);
+  std::fprintf(stderr, "%s\n", made.status().message().c_str());
+  std::exit(static_cast<int>(made.status().code()));
+}
+
 /// Times a model that is acted by as `act` says, on core 0, beside a learner.
 Timings TimeActing(LiveLearner::Options options, const ActSettings& act, int turns) {
   PinTo(1);  // whatever threads are made from here on
   options.act = act;
-  LiveLearner learner(options);
-  auto client =
-      *Client::Connect(options.address, {.name = "bench", .without_policy = WithoutPolicy::kWait});
+  const auto learner = Made(LiveLearner::Make(options));
+  auto client = Made(
+      Client::Connect(options.address, {.name = "bench", .without_policy = WithoutPolicy::kWait}));
   PinTo(0);
   Agent agent = client->NewAgent({.observation = Box({4}), .action = Discrete(2)});
   const std::vector<float> observation(4);
   for (int i = 0; i < 10000; ++i) agent.Act(observation), agent.Reward(0);
   const std::uint64_t acted = client->Stats().steps;
   Timings timings = TimeCalls(agent, acted, turns);
-  timings.hand_overs = learner.PopHandOvers();
+  timings.hand_overs = learner->PopHandOvers();
   if (const std::uint64_t dropped = client->Stats().trajectories_dropped; dropped > 0)
     std::printf("trajectories dropped: %llu\n", static_cast<unsigned long long>(dropped));
   return timings;
@@ -196,7 +204,8 @@ double CartPoleAlone() {
 }
 
 void MeasureLoop(const std::string& address) {
-  auto client = *Client::Connect(address, {.name = "loop", .without_policy = WithoutPolicy::kWait});
+  auto client =
+      Made(Client::Connect(address, {.name = "loop", .without_policy = WithoutPolicy::kWait}));
   PinTo(0);
   double best = 1e9;
   for (int round = 0; round < 6; ++round) {
@@ -241,10 +250,8 @@ void PrintQNetwork(const LiveLearner::Options& options) {
 
 int Main() {
   PinTo(1);
-  const auto folder = RuntimeFolder();
-  if (!folder.ok()) return 5;
   LiveLearner::Options options;
-  options.address = "ipc://" + *folder + "/act-bench";
+  options.address = "ipc://" + Made(RuntimeFolder()) + "/act-bench";
   options.trajectory_length = kLength;
   options.spec.spaces = {Box({4}), Discrete(2)};
   options.spec.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
@@ -252,7 +259,7 @@ int Main() {
   PrintQNetwork(options);
   PinTo(1);
   {
-    LiveLearner learner(options);
+    const auto learner = Made(LiveLearner::Make(options));
     MeasureLoop(options.address);
   }
   RemoveRuntimeFolder();

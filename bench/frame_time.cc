@@ -366,15 +366,16 @@ int Main(int argc, char** argv) {
   int thrown_away = 0;
   RunBehind(true);
   {
-    LiveLearner learner({.address = plan.address,
-                         .spec = spec,
-                         .shm = plan.shm,
-                         .publish_every_ns = kPublishEveryNs});
-    WritePolicy(plan, spec, learner.parameters());
+    const auto learner = LiveLearner::Make({.address = plan.address,
+                                            .spec = spec,
+                                            .shm = plan.shm,
+                                            .publish_every_ns = kPublishEveryNs});
+    if (!learner.ok()) Fail(learner.status().message());
+    WritePolicy(plan, spec, (*learner)->parameters());
     std::printf("weights %.2f MiB, %d games at once, %.1f ms from frame to frame, %d rounds\n",
                 weights_mib, plan.games, plan.every_ms, plan.rounds);
     for (int round = 0; round < plan.rounds; ++round) {
-      thrown_away += !PlayRound(plan, learner, round % 2 == 0, &on, &off);
+      thrown_away += !PlayRound(plan, **learner, round % 2 == 0, &on, &off);
     }
   }
   std::printf("rounds thrown away: %d\n", thrown_away);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the documentation site; every warning is an error, also a link to nothing.
+# Builds the documentation site; every warning of Sphinx is an error, also a link to nothing. What doxygen must not warn
+# of, docs/reference/check.sh says.
 #   docs/site/build.sh SOURCE DECLARATIONS LIBRARY DOXYFILE FOLDER
 # DECLARATIONS: the program murmurate_declarations; LIBRARY: libmurmurate.so, which the Python package loads; DOXYFILE:
 # of the public headers. FOLDER/index.html is the site's first page; FOLDER.work holds what it is made from, and a
@@ -40,6 +41,15 @@ read_headers() {
   doxygen "$work/Doxyfile" >/dev/null
 }
 
+remove_old_pages() { # the HTML of pages that an earlier build had; of three pages Sphinx is the only source
+  local html page
+  while IFS= read -r html; do
+    page=$work/pages/${html%.html}
+    [ -e "$page.md" ] || [ -e "$page.rst" ] || rm "$site/$html"
+  done < <(cd "$site" && find . -name '*.html' ! -path './_static/*' ! -path './search.html' ! -path './genindex.html' \
+    ! -path './py-modindex.html')
+}
+
 command -v doxygen >/dev/null || skip "there is no doxygen here; scripts/install-packages.sh ci installs it"
 mkdir -p "$work/doxygen" "$work/pages"
 make_venv
@@ -48,3 +58,4 @@ read_headers
 "$venv/bin/python" "$source/docs/site/pages.py" "$source" "$work/declarations.json" "$work/pages"
 MURMURATE_LIBRARY=$library PYTHONPATH=$source/python/src "$venv/bin/sphinx-build" -q -W --keep-going -b html \
   -c "$source/docs/site" -d "$work/doctrees" -D "breathe_projects.murmurate=$work/doxygen/xml" "$work/pages" "$site"
+remove_old_pages

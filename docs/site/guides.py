@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 SPAN_OR_LINK = re.compile(
-    r"(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bang>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)"
+    r"(?P<fence>`+)(?P<code>(?:(?!\n\s*\n).)+?)(?P=fence)"  # over lines, not over paragraphs
+    r"|(?P<bang>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)",
+    re.DOTALL,
 )
 LANGUAGES = {"csv": "text"}  # what the highlighter does not know
 
@@ -27,7 +29,7 @@ class Linker:
         return os.path.normpath(os.path.join(os.path.dirname(self.path), target))
 
     def code(self, match):
-        text = match["code"].strip()
+        text = " ".join(match["code"].split())
         if match["fence"] == "`" and text in self.tree.pages and self.tree.pages[text] != self.page:
             return f"[{match[0]}]({relative(self.tree.pages[text], self.page)})"
         if match["fence"] == "`" and text in self.keys:

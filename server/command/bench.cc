@@ -62,6 +62,15 @@ nlohmann::json JsonOf(const BenchKind& kind, const BenchResult& result) {
           {"samples", result.samples}};
 }
 
+void PrintFailure(const BenchKind& kind, const Status& status) {
+  std::printf("%snot measured: %s\n", Padded(kind.name, 10).c_str(), status.message().c_str());
+  std::fflush(stdout);
+}
+
+nlohmann::json JsonOf(const BenchKind& kind, const Status& status) {
+  return {{"name", kind.name}, {"what", kind.what}, {"error", status.message()}};
+}
+
 nlohmann::json JsonOf(const Machine& machine) {
   return {{"processor", machine.processor},
           {"cores", machine.cores},
@@ -70,6 +79,8 @@ nlohmann::json JsonOf(const Machine& machine) {
           {"memory_gib", machine.memory_gib}};
 }
 
+/// Where all are measured, one that lacks something on this machine is a row that says what, and the
+/// others go on.
 Result<int> RunBenches(const CommonArguments&, const BenchArguments& arguments) {
   const auto chosen = Chosen(arguments.names);
   if (!chosen.ok()) return chosen.status();
@@ -82,19 +93,23 @@ Result<int> RunBenches(const CommonArguments&, const BenchArguments& arguments) 
     std::printf("%s\nmedians, by the processor time of one thread; messages by the clock\n",
                 MachineText(machine).c_str());
   nlohmann::json rows = nlohmann::json::array();
+  int code = 0;
   for (const BenchKind* kind : *chosen) {
     const auto result = RunBench(*kind, arguments.seconds);
-    if (!result.ok()) return result.status();
+    if (!result.ok() && !arguments.names.empty()) return result.status();
+    if (!result.ok()) code = static_cast<int>(StatusCode::kResource);
     if (arguments.json)
-      rows.push_back(JsonOf(*kind, *result));
-    else
+      rows.push_back(result.ok() ? JsonOf(*kind, *result) : JsonOf(*kind, result.status()));
+    else if (result.ok())
       PrintRow(*kind, *result);
+    else
+      PrintFailure(*kind, result.status());
   }
   if (arguments.json) {
     const nlohmann::json all{{"machine", JsonOf(machine)}, {"benches", std::move(rows)}};
     std::printf("%s\n", all.dump(2).c_str());
   }
-  return 0;
+  return code;
 }
 
 }  // namespace

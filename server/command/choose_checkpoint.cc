@@ -33,7 +33,8 @@ Result<CheckpointSource> FindCheckpointSource(const CommonArguments& common,
 
 namespace {
 
-Result<FoundCheckpoint> Choose(const CheckpointSource& source, bool best) {
+Result<FoundCheckpoint> Choose(const CheckpointSource& source, bool best,
+                               const std::string& best_option) {
   if (source.folder.empty() && best) return ReadBestCheckpoint(source.run, Warn);
   if (source.folder.empty()) {
     auto newest = ReadNewestCheckpoint(source.run, Warn);
@@ -41,7 +42,7 @@ Result<FoundCheckpoint> Choose(const CheckpointSource& source, bool best) {
     const auto whole = ReadBestCheckpoint(source.run, nullptr);
     if (!whole.ok()) return newest.status();
     return InvalidData(newest.status().message() + ", or take its best one (" + whole->folder +
-                       "), which is whole, with --best");
+                       "), which is whole, with " + best_option);
   }
   auto checkpoint = ReadCheckpoint(source.folder);
   if (!checkpoint.ok()) return checkpoint.status();
@@ -50,8 +51,9 @@ Result<FoundCheckpoint> Choose(const CheckpointSource& source, bool best) {
 
 }  // namespace
 
-Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best) {
-  auto found = Choose(source, best);
+Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best,
+                                         const std::string& best_option) {
+  auto found = Choose(source, best, best_option);
   if (found.ok() && !found->checkpoint.weights.spec.arrays.empty())
     return InvalidData(
         found->folder +
@@ -62,10 +64,14 @@ Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool be
 
 Result<FoundCheckpoint> ChooseCheckpointNamed(const CheckpointSource& source,
                                               const std::string& which) {
-  if (which == "newest" || which == "best") return ChooseCheckpoint(source, which == "best");
+  if (!source.folder.empty() && which != kNewestCheckpoint)
+    return InvalidArgument("--checkpoint " + which + ": " + source.folder +
+                           " is one checkpoint already; leave out --checkpoint");
+  if (which == kNewestCheckpoint || which == "best")
+    return ChooseCheckpoint(source, which == "best", "--checkpoint best");
   const std::string folder = source.run + "/checkpoints/" + which;
   std::error_code error;
-  if (!source.folder.empty() || !fs::is_directory(folder, error))
+  if (!fs::is_directory(folder, error))
     return InvalidArgument("--checkpoint " + which +
                            ": expected newest, best, or the name of a folder in " + source.run +
                            "/checkpoints; `murmurate inspect` lists these");

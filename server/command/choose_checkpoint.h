@@ -17,9 +17,14 @@ Result<CheckpointSource> FindCheckpointSource(const CommonArguments& common,
                                               const std::string& name);
 
 /// The one that was named, the run's best, or its newest; what is skipped is said on stderr.
-Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best);
+/// `best_option`: how the command asks for the best one.
+Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best,
+                                         const std::string& best_option = "--best");
 
-/// The same, by a word: "newest", "best", or the name of a folder in the run's checkpoints.
+inline constexpr char kNewestCheckpoint[] = "newest";
+/// The same, by the word of an option --checkpoint: kNewestCheckpoint, its default, "best", or the
+/// name of a folder in the run's checkpoints. kInvalidArgument: the last two where `source` is one
+/// checkpoint already.
 Result<FoundCheckpoint> ChooseCheckpointNamed(const CheckpointSource& source,
                                               const std::string& which);
 

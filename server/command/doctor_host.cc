@@ -1,7 +1,12 @@
 // What `murmurate doctor` asks the operating system.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "server/command/doctor_lines.h"
@@ -56,13 +61,29 @@ DoctorLine HugePages() {
   return line;
 }
 
+/// 0, or errno of making a segment, which is removed again: /dev/shm may be there and not be writable.
+int TryMakingASegment() {
+  const std::string name = "/murmurate-doctor-" + std::to_string(getpid());
+  const int fd = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  const int error = fd >= 0 && ftruncate(fd, 4096) == 0 ? 0 : errno;
+  if (fd >= 0) {
+    close(fd);
+    shm_unlink(name.c_str());
+  }
+  return error;
+}
+
 DoctorLine SharedMemory() {
   struct statvfs files {};
   DoctorLine line{.what = "shared memory", .found = ""};
-  if (statvfs("/dev/shm", &files) != 0) {
-    line.state = DoctorState::kMissing;
-    line.found = "there is no /dev/shm";
-    line.remedy = "mount a tmpfs there; actors and learners of one host exchange weights in it";
+  int error = TryMakingASegment();
+  if (error == 0 && statvfs("/dev/shm", &files) != 0) error = errno;
+  if (error != 0) {
+    line.state = DoctorState::kNote;
+    line.found = std::string("no segment can be made in /dev/shm: ") + std::strerror(error);
+    line.remedy =
+        "actors of this host then get their weights over sockets, which is slower; mount a tmpfs "
+        "there that this user may write to";
     return line;
   }
   const std::uint64_t mib = std::uint64_t{files.f_bavail} * files.f_frsize / kMiB;

@@ -1,7 +1,6 @@
 // What `murmurate doctor` says of the machine: processor, memory, ports, limits and folders.
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,7 +11,11 @@
 
 #include "server/command/doctor_lines.h"
 #include "server/command/machine.h"
+#include "server/ingest/ingest_settings.h"
 #include "server/metrics/number_text.h"
+#include "server/page/page_settings.h"
+#include "shared/core/check.h"
+#include "shared/transport/address.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
@@ -107,6 +110,19 @@ int TryListening(int port) {
   return error;
 }
 
+/// Of the three that a learner takes where server.listen does not say.
+int FirstLearnerPort() {
+  const auto address = ParseAddress(ServerSettings().listen.front());
+  MURMURATE_CHECK(address.ok() && !address->ipc, "the first default of server.listen has a port");
+  return address->port;
+}
+
+int PagePort() {
+  const auto address = ParsePageAddress(kPageAddress);
+  MURMURATE_CHECK(address.ok(), "the default address of the page has a port");
+  return address->port;
+}
+
 /// `remedy`: where one of the ports is taken.
 DoctorLine Ports(const std::string& what, int first, int last, const std::string& remedy) {
   DoctorLine line{.what = what, .found = "127.0.0.1:" + std::to_string(first)};
@@ -123,26 +139,6 @@ DoctorLine Ports(const std::string& what, int first, int last, const std::string
   return line;
 }
 
-/// Makes a segment and removes it: /dev/shm may be there and not be writable.
-DoctorLine Segments() {
-  DoctorLine line{.what = "shared segments", .found = "can be made"};
-  const std::string name = "/murmurate-doctor-" + std::to_string(getpid());
-  const int fd = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  const bool made = fd >= 0 && ftruncate(fd, 4096) == 0;
-  const int error = errno;
-  if (fd >= 0) {
-    close(fd);
-    shm_unlink(name.c_str());
-  }
-  if (made) return line;
-  line.state = DoctorState::kMissing;
-  line.found = std::string("cannot be made: ") + std::strerror(error);
-  line.remedy =
-      "actors then get their weights over sockets, which is slower; give this user the "
-      "right to write to /dev/shm";
-  return line;
-}
-
 DoctorLine SocketFolder() {
   const auto folder = RuntimeFolder();
   if (folder.ok()) return {.what = "folder of sockets", .found = *folder};
@@ -156,17 +152,17 @@ DoctorLine SocketFolder() {
 
 std::vector<DoctorLine> MachineLines() {
   const Machine machine = ThisMachine();
+  const int learner_port = FirstLearnerPort(), page_port = PagePort();
   return {Processor(machine),
           Vectors(machine),
           Memory(machine),
           OpenFiles(),
-          Ports("ports of a learner", 7420, 7422,
+          Ports("ports of a learner", learner_port, learner_port + 2,
                 "`murmurate status` says whether a learner of yours has it; a second learner needs "
                 "three ports of its own, with server.listen"),
-          Ports("port of the page", 7480, 7480,
+          Ports("port of the page", page_port, page_port,
                 "a page takes the next free port and says which; choose another with page.listen"),
-          SocketFolder(),
-          Segments()};
+          SocketFolder()};
 }
 
 }  // namespace murmurate

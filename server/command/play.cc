@@ -19,7 +19,7 @@ constexpr double kLastPictureSeconds = 1;
 
 struct PlayArguments {
   std::string source;  ///< a run or a checkpoint
-  std::string checkpoint = "newest";
+  std::string checkpoint = kNewestCheckpoint;
   std::string game;  ///< "": the run's
   std::uint64_t episodes = 1;
   std::optional<std::uint64_t> seed;
@@ -111,9 +111,8 @@ class Playing {
 Status CheckArguments(const PlayArguments& arguments, bool terminal) {
   if (!terminal && arguments.gif.empty() && arguments.frames.empty())
     return InvalidArgument(
-        "play: there is no terminal to show pictures on (TERM must be set and not dumb); write "
-        "them "
-        "with --gif FILE or --frames FOLDER");
+        "play: there is no terminal to show pictures on (TERM must be set and not dumb, and play "
+        "be in the foreground); write them with --gif FILE or --frames FOLDER");
   if (!terminal && arguments.episodes == 0)
     return InvalidArgument(
         "--episodes 0 plays until q is pressed, and there is no terminal; give a number");
@@ -187,7 +186,10 @@ Result<int> RunPlay(const CommonArguments& common, const PlayArguments& argument
   const auto found = ChooseCheckpointNamed(*source, arguments.checkpoint);
   if (!found.ok()) return found.status();
   const WeightsFile& weights = found->checkpoint.weights;
-  MURMURATE_RETURN_IF_ERROR(CheckGameFits(*game, weights.spec, *source));
+  MURMURATE_RETURN_IF_ERROR(
+      CheckGameFits(*game, weights.spec, *source,
+                    arguments.game.empty() ? kNameOwnWeights
+                                           : "leave out --game, or name one of the same spaces"));
   const PolicyPlayer::Options options = OptionsOf(arguments);
   const auto player = PolicyPlayer::Open(FormatWeightsFile(weights, /*published_only=*/true),
                                          game->environment.get(), options);

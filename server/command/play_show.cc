@@ -19,15 +19,15 @@ constexpr std::int64_t kMostLateNs = kNanosecondsPerSecond;
 
 Result<std::unique_ptr<PlayShow>> PlayShow::Open(const PlayShowOptions& options) {
   std::unique_ptr<PlayShow> show(new PlayShow);
-  if (!options.gif.empty()) {
-    auto gif = GifFile::Create(options.gif);
-    if (!gif.ok()) return gif.status();
-    show->files_.push_back(*std::move(gif));
-  }
   if (!options.frames.empty()) {
     auto frames = PngFrames::Create(options.frames);
     if (!frames.ok()) return frames.status();
     show->files_.push_back(*std::move(frames));
+  }
+  if (!options.gif.empty()) {
+    auto gif = GifFile::Create(options.gif);
+    if (!gif.ok()) return gif.status();
+    show->files_.push_back(*std::move(gif));
   }
   if (options.terminal) show->screen_ = std::make_unique<TerminalScreen>(options.title);
   return show;

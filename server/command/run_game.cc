@@ -52,12 +52,13 @@ Result<RunGame> MakeRunGame(const CommonArguments& common, const CheckpointSourc
   return game;
 }
 
-Status CheckGameFits(const RunGame& game, const ModelSpec& spec, const CheckpointSource& source) {
+Status CheckGameFits(const RunGame& game, const ModelSpec& spec, const CheckpointSource& source,
+                     const std::string& remedy) {
   const std::string difference = FirstDifference(spec.spaces, game.environment->spaces());
   if (difference.empty()) return {};
   const std::string& from = source.folder.empty() ? source.run : source.folder;
-  return InvalidData(from + ": the weights do not fit " + game.name + " (" + difference +
-                     "); name the run's own weights");
+  return InvalidData(from + ": the weights do not fit " + game.name + " (" + difference + "); " +
+                     remedy);
 }
 
 }  // namespace murmurate

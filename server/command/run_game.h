@@ -21,7 +21,9 @@ struct RunGame {
 Result<RunGame> MakeRunGame(const CommonArguments& common, const CheckpointSource& source,
                             const std::string& name, const std::string& remedy);
 
-/// kInvalidData when the game's spaces are not those of the weights.
-Status CheckGameFits(const RunGame& game, const ModelSpec& spec, const CheckpointSource& source);
+inline constexpr char kNameOwnWeights[] = "name the run's own weights";
+/// kInvalidData when the game's spaces are not those of the weights; `remedy` then says what to do.
+Status CheckGameFits(const RunGame& game, const ModelSpec& spec, const CheckpointSource& source,
+                     const std::string& remedy = kNameOwnWeights);
 
 }  // namespace murmurate

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/measure/bench_address.h"
 #include "shared/core/check.h"
 #include "shared/core/random.h"
 
@@ -14,21 +15,26 @@ constexpr int kRows = 1024, kEpisode = 200;
 }  // namespace
 
 Result<std::unique_ptr<Acting>> Acting::Make() {
-  const auto folder = RuntimeFolder();
-  if (!folder.ok()) return folder.status();
+  const auto address = BenchAddress("bench-act");
+  if (!address.ok()) return address.status();
   LiveLearner::Options options;
-  options.address = "ipc://" + *folder + "/bench-act";
+  options.address = *address;
   options.spec.spaces = {Box({kObservations}), Discrete(kActions)};
   options.spec.trunk = {{kUnits, Activation::kTanh}, {kUnits, Activation::kTanh}};
-  return std::unique_ptr<Acting>(new Acting(std::move(options)));
+  auto learner = LiveLearner::Make(options);
+  if (!learner.ok()) return learner.status();
+  auto client =
+      Client::Connect(options.address, {.name = "bench", .without_policy = WithoutPolicy::kWait});
+  if (!client.ok()) return client.status();
+  return std::unique_ptr<Acting>(
+      new Acting(*std::move(learner), *std::move(client), options.spec.spaces));
 }
 
-Acting::Acting(LiveLearner::Options options)
-    : learner_(options),
-      client_(*Client::Connect(options.address,
-                               {.name = "bench", .without_policy = WithoutPolicy::kWait})),
-      agent_(client_->NewAgent(
-          {.observation = options.spec.spaces.observation, .action = options.spec.spaces.action})),
+Acting::Acting(std::unique_ptr<LiveLearner> learner, std::unique_ptr<Client> client,
+               const Spaces& spaces)
+    : learner_(std::move(learner)),
+      client_(std::move(client)),
+      agent_(client_->NewAgent({.observation = spaces.observation, .action = spaces.action})),
       observations_(kObservations * kRows) {
   MURMURATE_CHECK(agent_.valid(), "the learner has the agent's spaces");
   Random random(3);

@@ -13,16 +13,17 @@ namespace murmurate {
 
 class Acting {
  public:
-  /// kResource: there is no folder for the learner's address.
+  /// A status where this machine has no place for the learner's address or for shared memory.
   static Result<std::unique_ptr<Acting>> Make();
 
   void Step();
   double flops() const;  ///< floating-point operations of the products of one Act
 
  private:
-  explicit Acting(LiveLearner::Options options);
+  Acting(std::unique_ptr<LiveLearner> learner, std::unique_ptr<Client> client,
+         const Spaces& spaces);
 
-  LiveLearner learner_;
+  const std::unique_ptr<LiveLearner> learner_;
   std::unique_ptr<Client> client_;
   Agent agent_;
   std::vector<float> observations_;

@@ -6,36 +6,54 @@
 #include <utility>
 
 #include "server/network/actor_critic.h"
+#include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 
-LiveLearner::LiveLearner(Options options) : options_(std::move(options)) {
-  const AddressFamily family = *SisterAddresses(options_.address);
-  parameters_ = AlignedFloats(ParameterLayout(options_.spec).total);
+Result<std::unique_ptr<LiveLearner>> LiveLearner::Make(Options options) {
+  std::unique_ptr<LiveLearner> learner(new LiveLearner(std::move(options)));
+  MURMURATE_RETURN_IF_ERROR(learner->Open());
+  return learner;
+}
+
+LiveLearner::LiveLearner(Options options)
+    : options_(std::move(options)), parameters_(ParameterLayout(options_.spec).total) {
   InitializeParameters(options_.spec, 1, parameters_);
+}
+
+Status LiveLearner::Open() {
+  const auto family = SisterAddresses(options_.address);
+  if (!family.ok()) return family.status();
   channel_ = std::make_shared<ExperienceChannel>(options_.spec, options_.trajectory_length,
                                                  options_.batch);
-  publishing_ = *Publishing::Open(context_, {family.announce,
-                                             family.weights,
-                                             "bench-" + std::to_string(getpid()),
-                                             kIncarnation,
-                                             options_.shm,
-                                             {}});
-  segment_ = *publishing_->AddModel("default", options_.spec, options_.shm);
-  IngestOptions ingest;
-  ingest.listen = {options_.address};
-  ingest.incarnation = kIncarnation;
-  ingest.shm = options_.shm;
-  ingest_ = *Ingest::Open(context_, ingest, [this](const std::string&, const Spaces&) {
+  auto publishing = Publishing::Open(context_, {family->announce,
+                                                family->weights,
+                                                "bench-" + std::to_string(getpid()),
+                                                kIncarnation,
+                                                options_.shm,
+                                                {}});
+  if (!publishing.ok()) return publishing.status();
+  publishing_ = *std::move(publishing);
+  auto segment = publishing_->AddModel("default", options_.spec, options_.shm);
+  if (!segment.ok()) return segment.status();
+  segment_ = *std::move(segment);
+  IngestOptions listening;
+  listening.listen = {options_.address};
+  listening.incarnation = kIncarnation;
+  listening.shm = options_.shm;
+  auto ingest = Ingest::Open(context_, listening, [this](const std::string&, const Spaces&) {
     OfferedModel offered;
     offered.channel = channel_;
     offered.segment = segment_;
     offered.max_trajectory_s = 60;
     return Result<OfferedModel>(offered);
   });
+  if (!ingest.ok()) return ingest.status();
+  ingest_ = *std::move(ingest);
   loop_ = std::make_unique<Loop>("bench-learner", [this] { Round(); });
+  return {};
 }
 
 LiveLearner::~LiveLearner() { loop_.reset(); }

@@ -28,8 +28,8 @@ class LiveLearner {
     bool shm = true;
     std::int64_t publish_every_ns = 10 * kNanosecondsPerMillisecond;
   };
-  /// Aborts when the address cannot be had.
-  explicit LiveLearner(Options options);
+  /// A status where the address or a segment of shared memory cannot be had.
+  static Result<std::unique_ptr<LiveLearner>> Make(Options options);
   ~LiveLearner();
 
   /// Any thread: nothing new is published until it is called again. The first version always is.
@@ -41,6 +41,8 @@ class LiveLearner {
  private:
   static constexpr std::uint64_t kIncarnation = 99;
 
+  explicit LiveLearner(Options options);
+  Status Open();
   void Round();
   void Publish(std::int64_t now_ns);
 

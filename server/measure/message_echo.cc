@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "server/measure/bench_address.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -56,16 +57,15 @@ struct MessageEcho::Sockets {
 };
 
 Result<std::unique_ptr<MessageEcho>> MessageEcho::Make() {
-  const auto folder = RuntimeFolder();
-  if (!folder.ok()) return folder.status();
-  const std::string address = "ipc://" + *folder + "/bench-echo";
+  const auto address = BenchAddress("bench-echo");
+  if (!address.ok()) return address.status();
   auto sockets = std::make_unique<Sockets>();
   auto router = Socket::Open(sockets->context, SocketKind::kRouter);
   if (!router.ok()) return router.status();
-  MURMURATE_RETURN_IF_ERROR(router->Bind(address));
+  MURMURATE_RETURN_IF_ERROR(router->Bind(*address));
   auto dealer = Socket::Open(sockets->context, SocketKind::kDealer);
   if (!dealer.ok()) return dealer.status();
-  MURMURATE_RETURN_IF_ERROR(dealer->Connect(address));
+  MURMURATE_RETURN_IF_ERROR(dealer->Connect(*address));
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets->plain.data()) != 0)
     return ResourceError(std::string("no socket for the bench: ") + std::strerror(errno) +
                          "; raise the limit of open files (ulimit -n)");

@@ -94,8 +94,8 @@ Status GifFile::status() const {
 Status GifFile::Add(const GameFrame& frame) {
   const long begin = std::lround(time_s_ * 100);
   time_s_ += frame.seconds;
-  if (waiting_ && begin - written_hundredths_ < kLeastHundredths) return {};
-  if (waiting_) WriteWaiting(static_cast<double>(begin) / 100);
+  if (waiting_ && begin - written_hundredths_ >= kLeastHundredths)
+    WriteWaiting(static_cast<double>(begin) / 100);
   waiting_.emplace(WithCaption(frame));
   return status();
 }

@@ -4,7 +4,7 @@
 // leaves less to do than a library would ask for.
 //
 // GIF counts time in hundredths of a second, and viewers show frames of less than two of them
-// slowly: frames that are shorter are left out as far as needed, and the time of all is kept.
+// slowly: a frame that would be shorter gives its time to the next one, and the time of all is kept.
 #pragma once
 
 #include <cstdio>

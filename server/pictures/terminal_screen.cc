@@ -27,12 +27,23 @@ winsize SizeOfTerminal() {
   return size;
 }
 
+/// At most `count` letters of UTF-8, none of them cut.
+std::string FirstLetters(const std::string& text, std::size_t count) {
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
+    if (begins && count-- == 0) break;
+  }
+  return text.substr(0, end);
+}
+
 }  // namespace
 
 bool TerminalScreen::Suitable() {
   const char* term = std::getenv("TERM");
+  const pid_t foreground = tcgetpgrp(STDIN_FILENO);  // -1: it stops no process
   return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term != nullptr &&
-         std::strcmp(term, "dumb") != 0;
+         std::strcmp(term, "dumb") != 0 && (foreground < 0 || foreground == getpgrp());
 }
 
 TerminalScreen::TerminalScreen(std::string title)
@@ -77,12 +88,12 @@ Status TerminalScreen::Add(const GameFrame& frame) {
   const auto width = static_cast<std::size_t>(columns_);
   std::vector<std::string> lines = TextPicture(frame.picture, std::min(columns_, kMostColumns),
                                                std::clamp(rows_ - 2, 1, kMostRows), depth_);
-  if (rows_ > 1) lines.insert(lines.begin(), title_.substr(0, width));
-  if (rows_ > 2) lines.push_back((frame.caption + "  q: end").substr(0, width));
+  if (rows_ > 1) lines.insert(lines.begin(), FirstLetters(title_, width));
+  if (rows_ > 2) lines.push_back(FirstLetters(frame.caption + "  q: end", width));
   shown_.resize(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i] == shown_[i]) continue;
-    text += "\x1b[" + std::to_string(i + 1) + ";1H" + lines[i] + "\x1b[K";
+    text += "\x1b[" + std::to_string(i + 1) + ";1H\x1b[K" + lines[i];
   }
   shown_ = std::move(lines);
   return Write(text);

@@ -16,7 +16,8 @@ namespace murmurate {
 
 class TerminalScreen : public FrameSink {
  public:
-  /// Whether stdin and stdout are a terminal that knows escape sequences (TERM is set, not dumb).
+  /// Whether stdin and stdout are a terminal that knows escape sequences (TERM is set, not dumb),
+  /// and this process is in its foreground: the system stops others that change a terminal.
   static bool Suitable();
   /// `title`: a line above the pictures. Suitable() must be true.
   explicit TerminalScreen(std::string title);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "server/command/command_line.h"
+#include "server/command/command_words.h"
 #include "server/config/config.h"
 
 namespace murmurate {
@@ -76,6 +77,13 @@ std::string FaultOfArguments(const std::vector<std::string>& arguments) {
   if (config.empty() && name != "serve" && name != "check") return "";
   return IsPlaceholder(config) && !config.empty() ? ""
                                                   : FaultOfConfig(config, line.common.overrides);
+}
+
+std::vector<std::string> CommandNames() {
+  CommandLine line;
+  CLI::App app;
+  AddCommands(&app, &line);
+  return CommandsIn(app).front().commands;
 }
 
 }  // namespace murmurate

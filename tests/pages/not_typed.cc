@@ -47,6 +47,9 @@ const std::vector<NotTyped>& NotTypedCommands() {
       {"murmurate actor sensors --broker mqtt://localhost --seconds 30 --committed "
        "'sensors/{device}/committed' --status sensors/forecaster",
        "runs for half a minute; tests/server/stream_serve_test.cc has such a fleet"},
+      {"murmurate play cartpole", "needs a terminal; tests/server/play_test.cc has one"},
+      {"ffmpeg -framerate 50 -i frames/frame-%06d.png -pix_fmt yuv420p cartpole.mp4",
+       "needs ffmpeg; tests/pictures/png_frames_test.cc reads the frames"},
       {"murmurate train pendulum-iql",
        "learns from a recording of 50,000 steps that does not come with it; "
        "tests/learn/iql_test.cc has iql"},

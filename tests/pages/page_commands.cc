@@ -6,6 +6,7 @@
 #include <functional>
 #include <regex>
 
+#include "tests/pages/command_check.h"
 #include "tests/source_file.h"
 
 namespace murmurate {
@@ -49,6 +50,13 @@ std::vector<fs::path> Documents() {
       if (entry.path().extension() == ".md") documents.push_back(entry.path());
   std::ranges::sort(documents);
   return documents;
+}
+
+/// As a regular expression has it.
+std::string OneOf(const std::vector<std::string>& words) {
+  std::string one;
+  for (const std::string& word : words) one += (one.empty() ? "" : "|") + word;
+  return one;
 }
 
 }  // namespace
@@ -105,9 +113,8 @@ std::vector<PageCommand> SpanCommandsIn(const std::string& page, std::istream& t
 
 std::vector<PageCommand> HiddenCommandsIn(const std::string& page, std::istream& text) {
   static const std::regex kCommand(
-      "^(murmurate "
-      "(serve|train|params|cluster|resume|actor|eval|inspect|export|plot|status|stop|set|"
-      "check|doctor|completion|man|play|bench|top)\\b|[.]/(run|test)\\b|scripts/|examples/|build/|"
+      "^(murmurate (" + OneOf(CommandNames()) +
+      ")\\b|[.]/(run|test)\\b|scripts/|examples/|build/|"
       "(cmake|ctest|pip|python3?|sudo|apt|gcc|g[+][+]|cc|mosquitto_pub|docker|systemctl) ).*");
   std::vector<PageCommand> commands;
   VisitLines(text, [&](const std::string& line, int number, const std::string& language) {

@@ -203,10 +203,11 @@ TEST(PageCommands, AreTheLinesOfBlocksOfShWithoutComments) {
 }
 
 TEST(PageCommands, AreHiddenInBlocksThatNameNoLanguage) {
-  EXPECT_THAT(TextsIn(HiddenCommandsIn,
-                      "```\nmurmurate train x\nmurmurate serves x\n./run\n```\n"
-                      "```sh\n./run\n```\nmurmurate train y\n"),
-              ElementsAre("murmurate train x", "./run"));
+  EXPECT_THAT(
+      TextsIn(HiddenCommandsIn,
+              "```\nmurmurate train x\nmurmurate serves x\nmurmurate unpause x\n./run\n```\n"
+              "```sh\n./run\n```\nmurmurate train y\n"),
+      ElementsAre("murmurate train x", "murmurate unpause x", "./run"));
 }
 
 TEST(PageCommands, InWordsAreSpansThatAreCommandLines) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -205,6 +206,25 @@ TEST_F(GifFileTest, FramesThatAreTooShortAreLeftOutAndTheWholeTimeStays) {
   }
   EXPECT_NEAR(hundredths, 200, 3);
   EXPECT_NEAR(static_cast<double>(frames.size()), 100, 2);
+}
+
+TEST_F(GifFileTest, ALongLastFrameBehindShortOnesIsTheOneThatIsSeen) {
+  auto gif = GifFile::Create(path_);
+  ASSERT_TRUE(gif.ok()) << gif.status();
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE((*gif)->Add(Ball(i, 0.01)).ok());
+  ASSERT_TRUE((*gif)->Add(Ball(40, 1.0)).ok());
+  ASSERT_TRUE((*gif)->Add(Ball(50, 0.01)).ok());  // of the next episode
+  ASSERT_TRUE((*gif)->Add(Ball(51, 1.0)).ok());
+  ASSERT_TRUE((*gif)->Finish().ok());
+  const std::vector<ReadFrame> frames = GifReader(path_).Read();
+  for (const int ball : {40, 51}) {
+    const Canvas whole = WithCaption(Ball(ball, 0));
+    const auto found = std::ranges::find_if(frames, [&](const ReadFrame& frame) {
+      return std::ranges::equal(whole.pixels(), frame.pixels);
+    });
+    ASSERT_NE(found, frames.end()) << ball;
+    EXPECT_NEAR(found->delay, 100, 2) << ball;
+  }
 }
 
 TEST_F(GifFileTest, AFullDiskIsOneSentence) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -58,6 +59,27 @@ TEST(Bench, RunsWhatIsNamedForAsLongAsIsSaid) {
   EXPECT_THAT(ran.output, ContainsRegex("[0-9]+ of [0-9]+ cores, (AVX-512|AVX2|plain), "));
   EXPECT_THAT(ran.output,
               ContainsRegex("\ngemm .*GFLOP/s, limit .*, ratio [0-9.]+, more is better\n"));
+}
+
+TEST(Bench, OneThatCannotBeMadeSaysWhyOnItsRowAndTheOthersGoOn) {
+  Workplace place;
+  const std::string folder = place.path() + '/' + std::string(100, 'x');  // too long for a socket
+  std::filesystem::create_directories(folder + "/run");
+  const Ran all = RunMurmurate(folder, {"bench", "--json", "--seconds", "0"}, 60);
+  EXPECT_EQ(all.code, 5) << all.errors;
+  const auto report = nlohmann::json::parse(all.output);
+  EXPECT_EQ(report.at("benches").size(), Names(place).size());
+  for (const auto& bench : report.at("benches")) {
+    const bool talks = bench.at("name") == "act" || bench.at("name") == "messages";
+    ASSERT_EQ(bench.contains("error"), talks) << bench.dump();
+    if (talks) {
+      EXPECT_THAT(bench.at("error").get<std::string>(), HasSubstr("; set XDG_RUNTIME_DIR to "));
+    }
+  }
+  const Ran named = RunMurmurate(folder, {"bench", "act", "--seconds", "0"});
+  EXPECT_EQ(named.code, 5);
+  EXPECT_THAT(named.errors, HasSubstr("; set XDG_RUNTIME_DIR to a shorter one"));
+  EXPECT_EQ(std::ranges::count(named.errors, '\n'), 1) << named.errors;
 }
 
 TEST(Bench, AnUnknownNameIsAnsweredWithTheNamesThereAre) {

@@ -206,6 +206,9 @@ TEST(Checkpoints, TheWeightsThatEvaluatedBestAreKeptOverTheRunsLivesAndNobodyGoe
     EXPECT_THAT(ran.errors, HasSubstr("), which is whole, with --best"));
     EXPECT_EQ(RunMurmurate(place.path(), {command, "b", "--best"}).code, 0);
   }
+  const Ran play = RunMurmurate(place.path(), {"play", "b", "--gif", "b.gif"});
+  EXPECT_EQ(play.code, 3) << play.output;
+  EXPECT_THAT(play.errors, HasSubstr("), which is whole, with --checkpoint best"));
   const Ran none =
       RunMurmurate(place.path(), {"resume", "b", "--quiet", "--set", "run.steps=60000"}, 60);
   EXPECT_EQ(none.code, 3) << none.output;

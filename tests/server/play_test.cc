@@ -76,7 +76,7 @@ TEST_F(Play, OnATerminalShowsPicturesAndGivesTheTerminalBackWhenQIsPressed) {
   EXPECT_THAT(terminal.output(), HasSubstr("cartpole, greedy, weights of step "));
   EXPECT_THAT(terminal.output(), Not(HasSubstr(kLeave)));
   terminal.Resize(40, 12);
-  ASSERT_TRUE(terminal.Shows("\x1b[12;1Hstep ")) << "the last line of the smaller terminal";
+  ASSERT_TRUE(terminal.Shows("\x1b[12;1H\x1b[Kstep ")) << "the last line of the smaller terminal";
   terminal.Type("q");
   EXPECT_EQ(terminal.Wait(), 0);
   EXPECT_THAT(terminal.output(), HasSubstr(std::string(kShowCursor) + kLeave));
@@ -95,6 +95,26 @@ TEST_F(Play, ControlCGivesTheTerminalBackAndFinishesTheFile) {
   EXPECT_TRUE(place.Read("a.gif").ends_with('\x3b'));
 }
 
+TEST_F(Play, ATitleThatIsTooLongIsCutBetweenItsLetters) {
+  std::string name;
+  for (int i = 0; i < 80; ++i) name += "é";
+  fs::create_directory_symlink(InFolder("runs/cartpole"), InFolder(name));
+  Terminal terminal(place.path(), {"play", name, "--episodes", "0"});
+  EXPECT_TRUE(terminal.Shows(name.substr(0, 100))) << terminal.output();
+  EXPECT_THAT(terminal.output(), Not(HasSubstr(name)));
+}
+
+TEST_F(Play, InTheBackgroundOfATerminalItWritesFilesAndIsNotStopped) {
+  Terminal shown(place.path(), {"play", "cartpole"}, Terminal::Side::kBackground);
+  EXPECT_EQ(shown.Wait(), 2) << shown.output();
+  EXPECT_THAT(shown.output(), HasSubstr("there is no terminal to show pictures on"));
+  Terminal written(place.path(), {"play", "cartpole", "--gif", "a.gif"},
+                   Terminal::Side::kBackground);
+  EXPECT_EQ(written.Wait(), 0) << written.output();
+  EXPECT_THAT(written.output(), Not(HasSubstr(kEnter)));
+  EXPECT_TRUE(place.Read("a.gif").ends_with('\x3b'));
+}
+
 TEST_F(Play, EachWrongInputIsOneLineWithItsRemedy) {
   const auto fails = [&](std::vector<std::string> arguments, const std::string& sentence) {
     arguments.insert(arguments.begin(), "play");
@@ -110,12 +130,20 @@ TEST_F(Play, EachWrongInputIsOneLineWithItsRemedy) {
         "--checkpoint step-7: expected newest, best, or the name of a folder in ");
   fails({"cartpole", "--gif", "a.gif", "--episodes", "0"}, "--episodes 0 plays until q is pressed");
   fails({"cartpole", "--gif", "a.gif", "--sample", "--deterministic"}, "excludes");
+  for (const char* which : {"best", "step-7"})
+    fails({"runs/cartpole/checkpoints/latest", "--gif", "a.gif", "--checkpoint", which},
+          "is one checkpoint already; leave out --checkpoint");
   ASSERT_EQ(Murmurate({"play", "cartpole", "--frames", "used"}).code, 0);
-  fails({"cartpole", "--frames", "used"}, "used: has frames already; remove them");
+  place.Write("earlier.gif", "a picture");
+  fails({"cartpole", "--gif", "earlier.gif", "--frames", "used"},
+        "used: has frames already; remove them");
+  EXPECT_EQ(place.Read("earlier.gif"), "a picture");
   const Ran other = Murmurate({"play", "cartpole", "--gif", "a.gif", "--game", "pendulum"});
   EXPECT_EQ(other.code, 3);
-  EXPECT_THAT(other.errors,
-              HasSubstr("the weights do not fit pendulum (observation: expected float32 4"));
+  EXPECT_THAT(
+      other.errors,
+      ContainsRegex("the weights do not fit pendulum \\(observation: expected float32 4[^;]*; "
+                    "leave out --game, or name one of the same spaces\n$"));
 }
 
 TEST_F(Play, ARunOfAGameOfOnesOwnSaysHowToPlayIt) {

@@ -11,7 +11,8 @@
 
 namespace murmurate {
 
-Terminal::Terminal(const std::string& folder, const std::vector<std::string>& arguments) {
+Terminal::Terminal(const std::string& folder, const std::vector<std::string>& arguments,
+                   Side side) {
   winsize size{.ws_row = 30, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
   pid_ = forkpty(&fd_, nullptr, nullptr, &size);
   if (pid_ != 0) return;
@@ -20,9 +21,12 @@ Terminal::Terminal(const std::string& folder, const std::vector<std::string>& ar
   setenv("TERM", "xterm-256color", 1);
   setenv("COLORTERM", "truecolor", 1);
   unsetenv("NO_COLOR");
-  std::vector<char*> words = {const_cast<char*>(MURMURATE_EXECUTABLE)};
-  for (const std::string& argument : arguments)
-    words.push_back(const_cast<char*>(argument.c_str()));
+  std::vector<const char*> texts;
+  if (side == Side::kBackground) texts = {"/bin/sh", "-c", R"(set -m; "$0" "$@" & wait $!)"};
+  texts.push_back(MURMURATE_EXECUTABLE);
+  for (const std::string& argument : arguments) texts.push_back(argument.c_str());
+  std::vector<char*> words;
+  for (const char* text : texts) words.push_back(const_cast<char*>(text));
   words.push_back(nullptr);
   execv(words[0], words.data());
   _exit(127);

@@ -11,8 +11,11 @@ namespace murmurate {
 
 class Terminal {
  public:
-  /// Runs the `murmurate` under test with `arguments` in `folder`, on a terminal of 100 x 30 cells.
-  Terminal(const std::string& folder, const std::vector<std::string>& arguments);
+  enum class Side { kForeground, kBackground };
+  /// Runs the `murmurate` under test with `arguments` in `folder`, on a terminal of 100 x 30 cells;
+  /// in its background as a shell that controls jobs runs `murmurate ... &`.
+  Terminal(const std::string& folder, const std::vector<std::string>& arguments,
+           Side side = Side::kForeground);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;

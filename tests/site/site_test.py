@@ -1,7 +1,8 @@
 """The documentation site as it was built: whole, and searched in a real Chromium.
 
   site_test.py whole SOURCE SITE MURMURATE   links and anchors hold, nothing is fetched from outside, and each config
-                                             key, command, public header, example and public Python name has an entry
+                                             key, command, public header, example and public Python name has an entry,
+                                             and no page is of an earlier build
   site_test.py browser SOURCE SITE           a search finds what it should, without a word in the console
   site_test.py faults                        what `whole` looks for is found in small pages that have it
 
@@ -17,6 +18,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+MADE_BY_SPHINX = {"genindex", "py-modindex", "search"}
 HEADER_FOLDERS = "**/include/**/murmurate*.h", "**/include/murmurate/*.h"
 
 
@@ -151,6 +153,13 @@ def missing_entries(source, site, murmurate):
     return missing
 
 
+def left_over(site, index):
+    """A sentence for each page that an earlier build made."""
+    pages = (path.relative_to(site) for path in site.rglob("*.html"))
+    names = {path.with_suffix("").as_posix() for path in pages if path.parts[0] != "_static"}
+    return [f"{name}.html is no page of this build" for name in sorted(names - {*index["docnames"], *MADE_BY_SPHINX})]
+
+
 def found_by(index, term):
     """The pages that have a term in their text or their titles."""
     places = [index[words].get(term, []) for words in ("terms", "titleterms")]
@@ -160,6 +169,7 @@ def found_by(index, term):
 def whole(source, site, murmurate):
     faults = faults_in(site) + ["no entry: " + what for what in missing_entries(source, site, murmurate)]
     index = search_index(site)
+    faults += left_over(site, index)
     titles = dict(zip(index["docnames"], index["titles"]))
     for term, page in (("stale", "docs/choosing"), ("onnx", "docs/export"), ("prometheus", "docs/metrics")):
         if page not in found_by(index, term):
@@ -209,6 +219,11 @@ def faults():
         (Path(folder) / "page.html").write_text('<p id="here"><a href="#here">x</a><a href="https://example.org">y</a>')
         (Path(folder) / "page.css").write_text("@import '/x.css'; a { background: url(//example.org/y) url(data:z) }")
         unnoticed += [] if len(faults_in(folder)) == 2 else [f"a style's imports: {faults_in(folder)}"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("search", "here", "gone"):
+            (Path(folder) / f"{name}.html").write_text("")
+        found = left_over(Path(folder), {"docnames": ["here"]})
+        unnoticed += [] if found == ["gone.html is no page of this build"] else [f"a page of an earlier build: {found}"]
     return unnoticed
 
 
