@@ -161,7 +161,7 @@ void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRec
       [this, model, copy = std::vector<EpisodeRecord>(episodes.begin(), episodes.end())] {
         ModelRecord* const record = Find(model);
         for (const EpisodeRecord& episode : copy)
-          if (record != nullptr) record->progress().AddEvaluated({&episode, 1});
+          if (record != nullptr) record->AddEvaluated(episode);
         rows_.OnNews();
       },
       episodes.size());
@@ -246,7 +246,7 @@ void Operate::ApplyEvaluation(const std::string& model, const Evaluation& evalua
   const bool alone = evaluation.by == EvaluatedBy::kLearner;
   if (alone && rows_.asked()) WriteRows(MonotonicNs());
   if (ModelRecord* record = Find(model)) {
-    record->progress().ApplyEvaluation(evaluation);
+    record->ApplyEvaluation(evaluation);
     if (record == models_.front().get()) ending_.Check(record->progress());
   }
   alone ? rows_.Ask() : rows_.OnNews();
