@@ -213,14 +213,26 @@ def start_run(run_name):
 def log_metrics(metrics, step):
     print(json.dumps(["metrics", step, metrics]))
 '''
+FAKE_WANDB = '''
+import contextlib, json
+class Run:
+    def log(self, metrics, step):
+        print(json.dumps(["metrics", step, metrics]))
+@contextlib.contextmanager
+def init(project, name):
+    assert project == "murmurate"
+    print(json.dumps(["run", name]))
+    yield Run()
+'''
 
 
 @pytest.mark.skipif(not (CLONE / "examples").is_dir(), reason="needs a clone")
-def test_the_example_feeds_mlflow_with_every_row(run: Path, place: Path) -> None:
-    """Against a module of the same two functions; with the real one where it is installed."""
-    example = CLONE / "examples" / "metrics" / "mlflow_log.py"
+@pytest.mark.parametrize(("module", "fake"), [("mlflow", FAKE_MLFLOW), ("wandb", FAKE_WANDB)])
+def test_the_example_feeds_a_tracker_with_every_row(run: Path, place: Path, module: str, fake: str) -> None:
+    """Against a module of the same functions; with the real MLflow where it is installed."""
+    example = CLONE / "examples" / "metrics" / f"{module}_log.py"
     assert len(example.read_text().splitlines()) <= 20
-    (place / "mlflow.py").write_text(FAKE_MLFLOW)
+    (place / f"{module}.py").write_text(fake)
     with (run / "metrics.jsonl").open() as rows:
         said = subprocess.run(
             [sys.executable, str(example), "r"], stdin=rows, stdout=subprocess.PIPE, text=True, check=True, timeout=60,

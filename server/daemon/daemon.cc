@@ -17,6 +17,7 @@
 #include "server/daemon/version.h"
 #include "server/operate/log_settings.h"
 #include "server/operate/operate_settings.h"
+#include "server/parameters/parameters_settings.h"
 #include "server/schema/settings_keys.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
@@ -51,7 +52,9 @@ Status Daemon::State::Open() {
   if (!opened.ok()) return opened.status();
   parts.log_file = *std::move(opened);
   parts.log = parts.log_file->callback();
-  parts.pause = std::make_unique<LearningPause>(parts.log, WhyNoPause(parts.options.job.get()));
+  parts.pause = std::make_unique<LearningPause>(
+      parts.log, WhyNoPause(parts.options.job.get()),
+      parts.config.parameters().shared() ? "other learners of its model go on" : "");
   parts.places->KeepAlgorithmsIn(parts.directory.path(), parts.log);
   MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
   if (!parts.options.source && !parts.options.own_actors)
@@ -236,8 +239,6 @@ Status Daemon::State::Resume() {
 
 ActorsView Daemon::State::Actors() {
   Ingest::Report report = parts.ingest->CollectReport();
-  if (const auto pause = parts.pause->Report())
-    report.waiting.insert(report.waiting.begin(), pause->Sentence());
   for (std::string& sentence : parts.shard_waits.Sentences())
     report.waiting.push_back(std::move(sentence));
   for (std::string& sentence : models.Waiting()) report.waiting.push_back(std::move(sentence));

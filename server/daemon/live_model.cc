@@ -1,5 +1,6 @@
 #include "server/daemon/live_model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -19,8 +20,10 @@
 namespace murmurate {
 namespace {
 
-/// How long a learning thread rests before it asks again whether it may learn.
+/// How long a learning thread that a hook holds rests before it asks again whether it may learn.
 constexpr std::chrono::milliseconds kHeld{100};
+/// How long one of a paused run rests at least, unless it is woken, before it looks at the time.
+constexpr std::chrono::milliseconds kPaused{1000};
 
 SavedState StateOf(const Learner& learner) {
   SavedState state;
@@ -185,10 +188,17 @@ void LiveModel::StartThreads() {
       if (checkpoints_.Take()) PostCheckpoint();
     });
   };
-  // A thread that may not learn; the first posts the checkpoints that are asked for meanwhile.
+  // A thread that may not learn; the first posts the checkpoints that are due meanwhile.
   const auto rest = [this](bool first) {
-    std::this_thread::sleep_for(kHeld);
-    if (!first || !checkpoints_.due()) return;
+    if (turns_->paused())
+      parts_.pause->Await(std::max(source_->longest_wait(), kPaused),
+                          [this, first] { return ending_ || (first && checkpoints_.due()); });
+    else
+      std::this_thread::sleep_for(kHeld);
+    if (!first) return;
+    if (source_->unsaved())
+      gate_.Pass([this] { checkpoints_.Look(steps_.learned, MonotonicNs()); });
+    if (!checkpoints_.due()) return;
     turns_->AtRest([this] {
       gate_.Pass([this] {
         if (checkpoints_.Take()) PostCheckpoint();
@@ -207,7 +217,11 @@ void LiveModel::StartThreads() {
           stores_.CheckHealth(i);
           --busy_;
         },
-        [this] { channel_->ready.Close(); }));
+        [this] {
+          ending_ = true;
+          channel_->ready.Close();
+          parts_.pause->Wake();
+        }));
   }
 }
 

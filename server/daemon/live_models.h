@@ -40,7 +40,7 @@ class LiveModels {
   std::optional<std::string> FolderOf(const std::string& directory, const std::string& name) const;
   /// LiveModel::WatchBatches of all; the longest. Any thread.
   double WatchBatches();
-  void AskForCheckpoints();  ///< of each, after its next batch; any thread
+  void AskForCheckpoints();  ///< ModelHooks::AskForCheckpoint of each; any thread
   /// What models that learn nothing at present say of it (ModelStores::Waiting). Any thread.
   std::vector<std::string> Waiting() const;
   void AskToEnd();

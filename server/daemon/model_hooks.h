@@ -35,8 +35,11 @@ class ModelHooks {
 
   /// A checkpoint was tried.
   void OnTried(const std::string& folder, bool written, const Checkpoint& checkpoint);
-  /// One more checkpoint is due at the end of the batch under way.
-  void AskForCheckpoint() { turn_->Ask(); }
+  /// One more checkpoint is due after the batch under way or the next one; of a paused run at once.
+  void AskForCheckpoint() {
+    turn_->Ask();
+    parts_.pause->Wake();
+  }
   /// The model goes back to these parameters, null: those that this life began with, from the next
   /// batch on. The newest version as it is posted. kInvalidArgument: it cannot.
   Result<std::uint64_t> GoBack(std::shared_ptr<const Snapshot> to);

@@ -18,20 +18,18 @@ std::optional<std::int64_t> Number(const std::string& text) {
   return number;
 }
 
-/// The value of a variable, which this process's children do not inherit; "" when it is not set.
-std::string Take(const char* variable) {
+/// The value of a variable; "" when it is not set.
+std::string ValueOf(const char* variable) {
   const char* const text = std::getenv(variable);
-  std::string value(text == nullptr ? "" : text);
-  unsetenv(variable);
-  return value;
+  return text == nullptr ? "" : text;
 }
 
 }  // namespace
 
 ServiceNotice::ServiceNotice() {
-  const std::string place = Take("NOTIFY_SOCKET");
-  const auto interval_us = Number(Take("WATCHDOG_USEC"));
-  const auto watched = Number(Take("WATCHDOG_PID"));
+  const std::string place = ValueOf("NOTIFY_SOCKET");
+  const auto interval_us = Number(ValueOf("WATCHDOG_USEC"));
+  const auto watched = Number(ValueOf("WATCHDOG_PID"));
   if (place.size() < 2 || place.size() >= sizeof address_.sun_path) return;
   if (place[0] != '/' && place[0] != '@') return;
   fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

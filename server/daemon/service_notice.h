@@ -14,8 +14,8 @@ namespace murmurate {
 
 class ServiceNotice {
  public:
-  /// As the environment says: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. It takes them out, so
-  /// that no child speaks for this process: to be made before there are other threads.
+  /// As the environment says: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, which no child inherits
+  /// (StartProgram).
   ServiceNotice();
   ~ServiceNotice();
   ServiceNotice(const ServiceNotice&) = delete;

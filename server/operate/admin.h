@@ -1,7 +1,8 @@
-// Admin: how `murmurate status` and `murmurate stop` reach a live learner or shard: one question,
-// one answer, on a ROUTER at ipc://RUNTIME-FOLDER/admin (or shard-admin), which only the same user
-// can open. ADMIN_OK holds at most 240 KiB (wire::kMaxReport); the status of some thousand actors
-// is longer and comes in pieces: each text starts with '+' (ask "more") or '.' (the last piece).
+// Admin: how `murmurate status` and `stop` reach a live learner or shard, and `set`, `pause` and
+// `unpause` a learner, which the live page asks the same and for checkpoints: one question, one
+// answer, on a ROUTER at ipc://RUNTIME-FOLDER/admin (or shard-admin), which only the same user can
+// open. ADMIN_OK holds at most 240 KiB (wire::kMaxReport); the status of some thousand actors is
+// longer and comes in pieces: each text starts with '+' (ask "more") or '.' (the last piece).
 #pragma once
 
 #include <functional>

@@ -33,6 +33,16 @@ Status ModelRecord::Load(const ResumedProgress& resumed) {
   return {};
 }
 
+void ModelRecord::ApplyEvaluation(const Evaluation& evaluation) {
+  progress_.ApplyEvaluation(evaluation);
+  if (beyond_) beyond_->ApplyEvaluation(evaluation);
+}
+
+void ModelRecord::AddEvaluated(const EpisodeRecord& episode) {
+  progress_.AddEvaluated({&episode, 1});
+  if (beyond_) beyond_->AddEvaluated({&episode, 1});
+}
+
 void ModelRecord::AddReport(const wire::ReportedNumber& number) {
   reports_.Add(number);
   Curve* const curve = number.name == kStreamError.name        ? &stream_error_

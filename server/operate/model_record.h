@@ -49,6 +49,10 @@ class ModelRecord {
   /// The progress with what came after that.
   const Progress& last_progress() const { return beyond_ ? *beyond_ : progress_; }
 
+  /// An evaluation, and an episode that an actor played without exploration: of the progress, and of
+  /// the copy where there is one.
+  void ApplyEvaluation(const Evaluation& evaluation);
+  void AddEvaluated(const EpisodeRecord& episode);
   void AddReport(const wire::ReportedNumber& number);
   Reading Live(std::int64_t now_ns);
   /// Writes a row, with `more` samples that others have measured, to every sink; returns the first

@@ -57,9 +57,10 @@ std::int64_t SnapshotDueNs(const SnapshotBoard* board) {
   return board != nullptr ? board->due_ns() : INT64_MAX;
 }
 
-/// `models`: those of the report, or more.
+/// `models`: those of the report, or more. `pause`: null: the run cannot be paused.
 std::shared_ptr<const RunSnapshot> SnapshotOf(
-    StatusReport report, const std::vector<std::unique_ptr<ModelRecord>>& models) {
+    StatusReport report, const std::vector<std::unique_ptr<ModelRecord>>& models,
+    const LearningPause* pause) {
   auto snapshot = std::make_shared<RunSnapshot>();
   snapshot->at_ns = MonotonicNs();
   snapshot->readings = StatusReadings(report);
@@ -72,6 +73,7 @@ std::shared_ptr<const RunSnapshot> SnapshotOf(
   }
   snapshot->status = report.ToJson(-1);
   snapshot->paused = report.paused.has_value();
+  snapshot->unpaused_ns = pause ? pause->last_end_ns() : 0;
   for (std::size_t i = 0; i < report.models.size(); ++i)
     snapshot->batches.emplace_back(models[i]->name(), models[i]->progress().last_ns());
   return snapshot;
@@ -161,7 +163,7 @@ void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRec
       [this, model, copy = std::vector<EpisodeRecord>(episodes.begin(), episodes.end())] {
         ModelRecord* const record = Find(model);
         for (const EpisodeRecord& episode : copy)
-          if (record != nullptr) record->progress().AddEvaluated({&episode, 1});
+          if (record != nullptr) record->AddEvaluated(episode);
         rows_.OnNews();
       },
       episodes.size());
@@ -220,7 +222,7 @@ void Operate::PollOnce(int timeout_ms) {
   if (now_ns >= rows_.due_ns()) WriteRows(now_ns);
   if (now_ns >= next_show_ns_) Show(now_ns);
   if (now_ns >= SnapshotDueNs(options_.board))
-    options_.board->Publish(SnapshotOf(Report(), models_));
+    options_.board->Publish(SnapshotOf(Report(), models_, options_.pause));
 }
 
 void Operate::ReadMail() {
@@ -246,7 +248,7 @@ void Operate::ApplyEvaluation(const std::string& model, const Evaluation& evalua
   const bool alone = evaluation.by == EvaluatedBy::kLearner;
   if (alone && rows_.asked()) WriteRows(MonotonicNs());
   if (ModelRecord* record = Find(model)) {
-    record->progress().ApplyEvaluation(evaluation);
+    record->ApplyEvaluation(evaluation);
     if (record == models_.front().get()) ending_.Check(record->progress());
   }
   alone ? rows_.Ask() : rows_.OnNews();
@@ -294,7 +296,11 @@ ScreenView Operate::View(std::int64_t now_ns) {
   }
   view.model.Set(kActors, live);
   view.model.Set(kAgents, agents);
-  if (!actors.waiting.empty()) view.model.Set(kWaits, actors.waiting.front());
+  const auto paused = options_.pause ? options_.pause->Report() : std::nullopt;
+  if (paused)
+    view.model.Set(kWaits, paused->Sentence());
+  else if (!actors.waiting.empty())
+    view.model.Set(kWaits, actors.waiting.front());
   if (options_.settings) view.settings = options_.settings();
   view.streams = Streams();
   view.only_streams = !view.streams.empty() && std::ranges::all_of(models_, [&](const auto& model) {
@@ -317,7 +323,9 @@ wire::AdminOk Operate::AnswerTo(const std::string& command) {
   }
   if (command == "checkpoint" && options_.checkpoint) {
     options_.checkpoint();
-    return {true, "a checkpoint of each model follows, after the batch under way"};
+    return {true,
+            "a checkpoint of each model follows, after the batch under way or the next one; of a "
+            "paused run at once"};
   }
   if (const auto answer = options_.pause ? options_.pause->AnswerTo(command) : std::nullopt)
     return {answer->ok(), answer->ok() ? **answer : answer->status().message()};

@@ -48,7 +48,8 @@ struct OperateOptions {
   /// The games' settings as they are, and `murmurate set`; may be empty.
   std::function<std::vector<std::pair<std::string, double>>()> settings = {};
   std::function<Result<std::string>(const std::string& assignment)> set = {};
-  /// Has every model write a checkpoint after the batch that it learns from; may be empty.
+  /// Has every model write a checkpoint after the batch that it learns from or the next one, of a
+  /// paused run at once; may be empty.
   std::function<void()> checkpoint = {};
   LearningPause* pause = nullptr;      ///< null: the run cannot be paused
   SnapshotBoard* board = nullptr;      ///< of those who watch the run; null: there are none

@@ -26,7 +26,8 @@ struct RunSnapshot {
   std::string status;
   std::vector<Reading> readings = {};  ///< StatusReadings of all
   int live_actors = 0;
-  bool paused = false;  ///< learning is (LearningPause)
+  bool paused = false;           ///< learning is (LearningPause)
+  std::int64_t unpaused_ns = 0;  ///< when its last pause ended, monotonic; 0: none has
   /// The model's name and when its newest batch was learned from, monotonic; 0: there was none.
   std::vector<std::pair<std::string, std::int64_t>> batches = {};
 

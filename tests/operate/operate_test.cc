@@ -30,6 +30,7 @@ struct Fixture {
     options.start_ns = MonotonicNs();
     options.admin_address = "ipc://" + folder.path() + "/admin";
     options.actors = [this] { return ActorsView{.actors = actors, .waiting = {}}; };
+    options.pause = &pause;
     options.board = &board;
     options.on_end = [this](RunEnd end) { ends.push_back(end); };
     operate = std::move(*Operate::Open(context, std::move(options)));
@@ -54,6 +55,7 @@ struct Fixture {
       *RunDirectory::Open(folder.path(), "run", RunDirectory::WhenTaken::kRefuse);
   Display display{Display::Mode::kQuiet};
   std::vector<ActorReport> actors;
+  LearningPause pause{[](LogLevel, std::string_view) {}, ""};
   SnapshotBoard board{[] {}};
   std::vector<RunEnd> ends;
   std::unique_ptr<Operate> operate;
@@ -92,6 +94,21 @@ TEST(Operate, NumbersStayAsTheyWereWhenItStopped) {
   EXPECT_EQ(fixture.ends.size(), 1u);
   EXPECT_EQ(fixture.operate->progress().learned_steps(), 2000u);
   EXPECT_DOUBLE_EQ(*fixture.operate->progress().means().mean_return(), 500.0);
+}
+
+TEST(Operate, AnEvaluationAfterTheEndCountsForTheRunAndForWhatCameLater) {
+  Fixture fixture({.at_return = 475.0});
+  fixture.Post(2000, 500, 100);
+  fixture.Post(3000, 0, 100);
+  fixture.operate->PostEvaluation("default", {.steps = 3000, .episodes = 100, .mean_return = 77});
+  fixture.operate->PollOnce(0);
+  for (const Progress* progress :
+       {&fixture.operate->progress(), &fixture.operate->last_progress()}) {
+    ASSERT_TRUE(progress->evaluation());
+    EXPECT_EQ(progress->evaluation()->mean_return, 77);
+  }
+  EXPECT_EQ(fixture.operate->progress().learned_steps(), 2000u);
+  EXPECT_EQ(fixture.operate->last_progress().learned_steps(), 3000u);
 }
 
 TEST(Operate, ASpentBudgetIsAFailureOnlyWithATarget) {
@@ -288,6 +305,24 @@ TEST(Operate, ASnapshotOfManyActorsShowsTheLiveOnesAndCountsAll) {
   const auto game = std::ranges::find(snapshot->readings, "game", &Reading::name);
   ASSERT_NE(game, snapshot->readings.end());
   EXPECT_EQ(game->Count(kActorSteps), 20 * RunSnapshot::kMostActors);
+}
+
+TEST(Operate, ASnapshotSaysThatLearningIsPausedOrWhenThatEnded) {
+  for (const bool ended : {false, true}) {
+    Fixture fixture({});
+    const std::int64_t begin_ns = MonotonicNs();
+    (void)fixture.pause.AnswerTo("pause by a");
+    if (ended) (void)fixture.pause.AnswerTo("unpause by a");
+    EXPECT_EQ(fixture.board.Await(0, 0), nullptr);  // asks
+    fixture.operate->PollOnce(0);
+    const auto snapshot = fixture.board.Await(0, 0);
+    ASSERT_NE(snapshot, nullptr);
+    EXPECT_EQ(snapshot->paused, !ended);
+    EXPECT_EQ(snapshot->unpaused_ns >= begin_ns, ended);
+    const auto json = nlohmann::json::parse(snapshot->status);
+    EXPECT_EQ(json.contains("paused"), !ended);
+    EXPECT_EQ(json["waiting"].size(), 0u) << "it is said once";
+  }
 }
 
 TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {

@@ -99,6 +99,10 @@ TEST(Page, IsReadyWithoutActorsOrWithABatchThatIsNotTooOld) {
   snapshot.paused = true;
   EXPECT_EQ(WhyNotReady(snapshot, longest), "") << "it does as it was told";
   snapshot.paused = false;
+  snapshot.unpaused_ns = 95 * kNanosecondsPerSecond;
+  EXPECT_EQ(WhyNotReady(snapshot, longest), "") << "the next batch is on its way";
+  snapshot.unpaused_ns = 89 * kNanosecondsPerSecond;
+  EXPECT_EQ(WhyNotReady(snapshot, longest), "model npc learned from its last batch 15 s ago");
   snapshot.batches.emplace_back("slow", 45 * kNanosecondsPerSecond);
   EXPECT_EQ(WhyNotReady(snapshot, longest), "") << "by its own longest batch";
   live.Change([](RunSnapshot* later) { later->live_actors = 1; });

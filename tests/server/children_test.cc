@@ -62,7 +62,7 @@ TEST_F(ChildrenTest, DoNotSpeakToTheServiceManagerOfTheirParent) {
   ASSERT_TRUE(child.Start({.path = kThisExecutable, .arguments = {"child"}}).ok());
   for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) unsetenv(name);
   std::string text;
-  for (int i = 0; i < 500 && text.find(kRole) == text.npos; ++i) {  // until it has become the child
+  for (int i = 0; i < 10'000 && text.find(kRole) == text.npos; ++i) {  // until it is the child
     usleep(2000);
     std::ifstream file("/proc/" + std::to_string(child.pid()) + "/environ");
     text.assign(std::istreambuf_iterator<char>(file), {});

@@ -87,8 +87,10 @@ TEST(HooksRun, TheEndComesAfterTheNumbersOfTheLastBatch) {
   place.Write("c.toml", std::string(kSmall) +
                             "[[hook]]\nkind = \"command\"\ncommand = \"cat\"\n"
                             "[[hook]]\nkind = \"stop_at_step\"\nsteps = 8192\n");
-  const Ran ran =
-      RunMurmurate(place.path(), {"train", "c.toml", "--set", "algorithm.batch_steps=256"}, 60);
+  const Ran ran = RunMurmurate(place.path(),
+                               {"train", "c.toml", "--set", "algorithm.batch_steps=256", "--set",
+                                "evaluation.every=1", "--set", "evaluation.episodes=3"},
+                               60);
   EXPECT_EQ(ran.code, 0) << ran.errors;
   std::istringstream lines(place.Read("runs/c/hooks/command.log"));
   std::map<std::string, Json> last;
@@ -107,6 +109,11 @@ TEST(HooksRun, TheEndComesAfterTheNumbersOfTheLastBatch) {
   EXPECT_EQ(last["end"]["version"], last["after_batch"]["version"]);
   EXPECT_EQ(last["end"]["metrics"]["train/updates"],
             last["after_batch"]["metrics"]["train/updates"]);
+  const std::string evaluated = LastCell(place, "c", "eval/mean_reward");
+  ASSERT_NE(evaluated, "");
+  ASSERT_TRUE(last["end"]["metrics"].contains("eval/mean_reward")) << last["end"];
+  EXPECT_NEAR(last["end"]["metrics"]["eval/mean_reward"].get<double>(), std::stod(evaluated), 0.01)
+      << "of the last weights, after that batch";
 }
 
 TEST(HooksRun, ALossOfLabelsEndsATrainingOnDataFiles) {

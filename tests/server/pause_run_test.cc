@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "shared/core/clock.h"
 #include "tests/page/page_of_run.h"
 #include "tests/server/process.h"
 #include "tests/server/service_stage.h"
@@ -49,18 +48,18 @@ void Rest(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); 
 
 /// Once the batch under way has ended, the version stands for a second.
 void ExpectToStand(const Workplace& place, const std::string& run) {
-  Rest(300);
-  const std::uint64_t version = VersionOf(place, run);
+  std::uint64_t version = 0;
+  EXPECT_TRUE(Eventually(20, [&] {
+    version = VersionOf(place, run);
+    Rest(500);
+    return version > 0 && VersionOf(place, run) == version;
+  })) << "it learns on";
   Rest(1000);
   EXPECT_EQ(VersionOf(place, run), version);
 }
 
 class PausedRun : public ::testing::TestWithParam<const char*> {
  protected:
-  std::string Start(const std::string& more = "") {
-    place_.Write("c.toml", std::string(kSmall) + more);
-    return "c.toml";
-  }
   const Workplace place_;
 };
 
@@ -75,9 +74,10 @@ TEST_P(PausedRun, StandsUntilItIsUnpausedAndSaysSo) {
   const Json status = StatusOf(place_, example);
   EXPECT_THAT(status["paused"]["by"], HasSubstr("`murmurate pause` of user "));
   EXPECT_THAT(status["paused"]["since"], HasSubstr(" UTC"));
-  EXPECT_THAT(status["waiting"][0], HasSubstr("learning is paused by "));
-  EXPECT_THAT(RunMurmurate(place_.path(), {"status", example}).output,
-              HasSubstr("\nlearning is paused by `murmurate pause` of user "));
+  EXPECT_THAT(status["waiting"].dump(), Not(HasSubstr("paused"))) << "it is said once";
+  const std::string text = RunMurmurate(place_.path(), {"status", example}).output;
+  EXPECT_THAT(text, HasSubstr("\nlearning is paused by `murmurate pause` of user "));
+  EXPECT_EQ(text.find("learning is paused"), text.rfind("learning is paused")) << text;
   EXPECT_EQ(status["actors"][0]["health"], "live");
   const std::uint64_t version = VersionOf(place_, example);
   EXPECT_THAT(Ask(place_, "unpause", example), HasSubstr("learning goes on after a pause of "));
@@ -97,13 +97,14 @@ TEST(Pause, AStopEndsItAtOnceAndTheRunGoesOnUnpaused) {
   Process train(place.path(), {"train", "c.toml", "--quiet"});
   ASSERT_TRUE(LearnsOn(place, "c", 2)) << train.Errors();
   (void)Ask(place, "pause", "c");
-  const std::int64_t begin_ns = MonotonicNs();
   EXPECT_EQ(RunMurmurate(place.path(), {"stop", "c"}).code, 0);
-  EXPECT_EQ(train.Wait(10), 0) << train.Errors();
-  EXPECT_LT(MonotonicNs() - begin_ns, 2 * kNanosecondsPerSecond);
+  EXPECT_EQ(train.Wait(20), 0) << train.Errors();
   EXPECT_TRUE(place.Has("runs/c/checkpoints/latest/weights.safetensors"));
   Process again(place.path(), {"resume", "runs/c", "--quiet"});
-  EXPECT_TRUE(LearnsOn(place, "c", 2)) << again.Errors();
+  ASSERT_TRUE(LearnsOn(place, "c", 0)) << again.Errors();
+  const std::uint64_t version = VersionOf(place, "c");
+  EXPECT_TRUE(LearnsOn(place, "c", version)) << again.Errors();
+  EXPECT_FALSE(StatusOf(place, "c").contains("paused"));
 }
 
 TEST(Pause, ARunThatIsKilledWhilePausedGoesOnUnpaused) {
@@ -137,11 +138,50 @@ TEST(Pause, LockStepActorsFinishTheirRoundWhenThePausedRunStops) {
   ASSERT_TRUE(LearnsOn(place, "c", 2)) << serve.Errors() << actor.Errors();
   (void)Ask(place, "pause", "c");
   ExpectToStand(place, "c");
-  const std::int64_t begin_ns = MonotonicNs();
   serve.Send(SIGTERM);
-  EXPECT_EQ(serve.Wait(10), 0) << serve.Errors();
-  EXPECT_LT(MonotonicNs() - begin_ns, 3 * kNanosecondsPerSecond);
+  EXPECT_EQ(serve.Wait(20), 0) << serve.Errors();
   EXPECT_THAT(place.Read("runs/c/log.txt"), Not(HasSubstr("does not go on bit for bit")));
+}
+
+/// Messages that a stream takes meanwhile are kept as those of one that learns nothing.
+TEST(Pause, AStreamWritesItsTimedCheckpointsMeanwhile) {
+  const Workplace place;
+  place.Write("c.toml",
+              "[server]\nlisten = [\"ipc\"]\n[stream.temp]\nlisten = \"tcp://127.0.0.1:*\"\n"
+              "fields = [\"temp\", \"hum\", \"vib\"]\ntarget = \"temp\"\nhorizon = 1\n"
+              "[checkpoint]\nevery_s = 0.2\n");
+  Process serve(place.path(), {"serve", "c.toml"});
+  const std::string before = "listens on ";
+  ASSERT_TRUE(serve.Says(before + "tcp://")) << serve.Errors();
+  std::string address = serve.Errors().substr(serve.Errors().find(before) + before.size());
+  address = address.substr(0, address.find_first_of(" \n"));
+  Process sensors(place.path(), {"actor", "sensors", "--connect", address, "--seconds", "200"});
+  ASSERT_TRUE(LearnsOn(place, "c", 2)) << serve.Errors();
+  (void)Ask(place, "pause", "c");
+  ExpectToStand(place, "c");
+  const auto written = [&] {
+    const Json status = StatusOf(place, "c");
+    if (!status.contains("models") || status["models"].empty()) return 0;
+    return status["models"][0].value("checkpoints_written", 0);
+  };
+  const int earlier = written();
+  EXPECT_TRUE(Eventually(40, [&] { return written() >= earlier + 3; })) << written();
+  EXPECT_TRUE(StatusOf(place, "c").contains("paused"));
+}
+
+TEST(Pause, OfSeveralLearnersTheFirstIsPausedAloneAndSaysSo) {
+  const Workplace place;
+  place.Write("c.toml", kSmall);
+  Process train(place.path(),
+                {"train", "c.toml", "--learners", "2", "--quiet", "--set", "run.actors=2"});
+  ASSERT_TRUE(LearnsOn(place, "c", 2)) << train.Errors();
+  EXPECT_THAT(Ask(place, "pause", "c"), HasSubstr("; other learners of its model go on\n"));
+  ExpectToStand(place, "c");
+  const std::string other = "runs/c/learner-1";
+  const std::uint64_t version = VersionOf(place, other);
+  EXPECT_TRUE(Eventually(40, [&] { return VersionOf(place, other) > version; }));
+  EXPECT_FALSE(StatusOf(place, other).contains("paused"));
+  EXPECT_TRUE(StatusOf(place, "c").contains("paused"));
 }
 
 TEST(Pause, ThePageBeginsAndEndsItAndWritesCheckpointsMeanwhile) {
@@ -164,8 +204,8 @@ TEST(Pause, ThePageBeginsAndEndsItAndWritesCheckpointsMeanwhile) {
   EXPECT_FALSE(place.Has("runs/c/checkpoints/latest"));
   EXPECT_EQ(client.Post("/api/checkpoint", own, "", "text/plain")->status, 200);
   EXPECT_TRUE(
-      Eventually(5, [&] { return place.Has("runs/c/checkpoints/latest/weights.safetensors"); }));
-  EXPECT_TRUE(Eventually(5, [&] {  // a snapshot is at most a second old
+      Eventually(20, [&] { return place.Has("runs/c/checkpoints/latest/weights.safetensors"); }));
+  EXPECT_TRUE(Eventually(20, [&] {  // a snapshot is at most a second old
     return Json::parse(client.Get("/api/status")->body).contains("paused");
   }));
   const std::uint64_t version = VersionOf(place, "c");
@@ -180,12 +220,12 @@ TEST(Pause, TheServiceManagerHearsThatTheLearnerLives) {
   ASSERT_TRUE(manager.good());
   place.Write("c.toml", kSmall);
   Process train(place.path(), {"train", "c.toml", "--quiet"},
-                {"env", "NOTIFY_SOCKET=" + manager.name(), "WATCHDOG_USEC=800000"});
+                {"env", "NOTIFY_SOCKET=" + manager.name(), "WATCHDOG_USEC=4000000"});
   ASSERT_TRUE(LearnsOn(place, "c", 2)) << train.Errors();
   (void)Ask(place, "pause", "c");
-  EXPECT_TRUE(manager.Hears("STATUS=", 5000));
+  EXPECT_TRUE(manager.Hears("STATUS=", 20'000));
   manager.Empty();
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(manager.Hears("WATCHDOG=1", 800)) << i;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(manager.Hears("WATCHDOG=1", 4000)) << i;
 }
 
 }  // namespace

@@ -65,14 +65,6 @@ TEST(ServiceNotice, SaysNothingWithoutAManagerAndOutlivesOneThatIsGone) {
   EXPECT_EQ(gone.watchdog_ns(), kNanosecondsPerSecond);
 }
 
-TEST(ServiceNotice, LeavesNothingOfItToChildren) {
-  const Managed managed("@murmurate-alone-" + std::to_string(getpid()), "5000000", "1");
-  const ServiceNotice notice;
-  EXPECT_TRUE(notice.connected());
-  for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"})
-    EXPECT_EQ(getenv(name), nullptr) << name;
-}
-
 TEST(ServiceNotice, IsWatchedOnlyWhereTheManagerMeansThisProcess) {
   const std::string name = "@murmurate-watch-" + std::to_string(getpid());
   const std::pair<const char*, const char*> others[] = {

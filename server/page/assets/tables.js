@@ -62,6 +62,7 @@ export function showTiles(status, rates) {
 
 export function showWaits(status) {
   const sentences = [...(status.waiting ?? []), ...(status.troubles ?? [])];
+  if (status.paused) sentences.unshift("learning is paused by " + status.paused.by + " since " + status.paused.since);
   for (const refused of status.refused_actors ?? [])
     sentences.push("actor " + refused.name + " is refused: " + refused.reason);
   for (const model of status.models)
