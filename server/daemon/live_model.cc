@@ -24,6 +24,8 @@ namespace {
 constexpr std::chrono::milliseconds kHeld{100};
 /// How long one of a paused run rests at least, unless it is woken, before it looks at the time.
 constexpr std::chrono::milliseconds kPaused{1000};
+/// How long a rank that `murmurate stop` was told to waits at a border for the others.
+constexpr std::int64_t kBorderNs = 5 * kNanosecondsPerSecond;
 
 SavedState StateOf(const Learner& learner) {
   SavedState state;
@@ -328,7 +330,10 @@ void LiveModel::OnTried(const std::string& folder, bool written, Checkpoint* che
 void LiveModel::AskToEnd() {
   source_->Stop();
   for (const auto& loop : loops_) loop->RequestStop();
-  for (const auto& learning : learning_) learning->Interrupt();
+  // `murmurate stop` is told to one rank: its wait for the others at a border goes on (AwaitEnd).
+  const bool rank_alone = parts_.options.job != nullptr && parts_.signals->requested();
+  if (!rank_alone)
+    for (const auto& learning : learning_) learning->Interrupt();
   turns_->End(*channel_);  // only batches in training are waited for
 }
 
@@ -336,11 +341,12 @@ void LiveModel::AskToEnd() {
 /// waits as long as that takes, and the second signal, or the launcher, ends it.
 bool LiveModel::AwaitEnd(std::int64_t deadline_ns) {
   const bool is_rank = parts_.options.job != nullptr;
+  const std::int64_t leave_border_ns = MonotonicNs() + kBorderNs;
   while (busy_ > 0 && (is_rank || MonotonicNs() < deadline_ns)) {
-    if (is_rank)
-      (void)parts_.signals->Wait(1);
-    else
+    if (!is_rank)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    else if (parts_.signals->Wait(1) == Signals::Event::kSignal || MonotonicNs() >= leave_border_ns)
+      for (const auto& learning : learning_) learning->Interrupt();
   }
   if (busy_ == 0) {
     loops_.clear();
