@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The status of the shards that the answer to a question without a name does not show already.
-std::string ShardTexts(const LiveLearner& shown) {
+std::string ShardTexts(const FoundLearner& shown) {
   std::string texts;
   for (const std::string& address : LiveAdminAddresses(kShardSocket)) {
     if (address == shown.admin) continue;

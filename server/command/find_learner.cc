@@ -21,7 +21,7 @@ bool Lives(int pid) { return kill(pid, 0) == 0 || errno == EPERM; }
 
 namespace {
 
-Result<LiveLearner> LearnerOf(const std::string& folder) {
+Result<FoundLearner> LearnerOf(const std::string& folder) {
   const Status none =
       InvalidArgument(folder +
                       ": no learner is running here; start one with `murmurate serve`, or see "
@@ -33,8 +33,8 @@ Result<LiveLearner> LearnerOf(const std::string& folder) {
       !address.contains("pid") || !address["pid"].is_number_integer())
     return InvalidData(folder +
                        "/address.json: cannot be read; remove it when no learner runs here");
-  LiveLearner learner{folder, address["admin"], address["pid"], folder};
-  return Lives(learner.pid) ? Result<LiveLearner>(learner) : Result<LiveLearner>(none);
+  FoundLearner learner{folder, address["admin"], address["pid"], folder};
+  return Lives(learner.pid) ? Result<FoundLearner>(learner) : Result<FoundLearner>(none);
 }
 
 /// Process ids are the folder names of runtime folders: ipc://.../PID/admin.
@@ -44,7 +44,7 @@ int PidOf(const std::string& admin) {
 
 }  // namespace
 
-std::string Busy(const LiveLearner& learner) {
+std::string Busy(const FoundLearner& learner) {
   const int holder = learner.folder.empty() ? 0 : RunDirectory::HolderOf(learner.folder);
   if (learner.folder.empty() ? !Lives(learner.pid) : holder == 0) return "";
   const std::string lock =
@@ -53,7 +53,7 @@ std::string Busy(const LiveLearner& learner) {
          std::to_string(kAnswerMs / 1000) + " s; ask again";
 }
 
-Result<std::string> Ask(const LiveLearner& learner, const std::string& question) {
+Result<std::string> Ask(const FoundLearner& learner, const std::string& question) {
   auto answer = AskAdmin(learner.admin, question, kAnswerMs);
   if (answer.status().code() != StatusCode::kUnavailable) return answer;
   if (const std::string busy = Busy(learner); !busy.empty()) return Unavailable(busy);
@@ -70,9 +70,9 @@ std::string RunsFolder(const CommonArguments& common) {
 }
 
 /// Those among `addresses` whose runs lie in this folder.
-std::vector<LiveLearner> LearnersIn(const std::string& dir,
-                                    const std::vector<std::string>& addresses) {
-  std::vector<LiveLearner> here;
+std::vector<FoundLearner> LearnersIn(const std::string& dir,
+                                     const std::vector<std::string>& addresses) {
+  std::vector<FoundLearner> here;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(dir, error)) {
     const auto learner = LearnerOf(entry.path().string());
@@ -84,15 +84,15 @@ std::vector<LiveLearner> LearnersIn(const std::string& dir,
 
 /// The one learner that runs, or of several the one whose run lies in `dir`, where a user who names
 /// none stands; shards are meant only where no learner runs.
-Result<LiveLearner> TheOnlyLearner(const std::string& dir) {
+Result<FoundLearner> TheOnlyLearner(const std::string& dir) {
   auto addresses = LiveAdminAddresses();
   const bool shards = addresses.empty();
   if (shards) addresses = LiveAdminAddresses(kShardSocket);
   if (addresses.empty())
     return InvalidArgument("no learner is running; start one with `murmurate serve`");
   if (addresses.size() == 1)
-    return LiveLearner{"process " + std::to_string(PidOf(addresses[0])), addresses[0],
-                       PidOf(addresses[0])};
+    return FoundLearner{"process " + std::to_string(PidOf(addresses[0])), addresses[0],
+                        PidOf(addresses[0])};
   if (const auto here = LearnersIn(dir, addresses); here.size() == 1) return here.front();
   std::string list;
   for (const std::string& address : addresses) {
@@ -105,7 +105,7 @@ Result<LiveLearner> TheOnlyLearner(const std::string& dir) {
 
 }  // namespace
 
-Result<LiveLearner> FindLearner(const CommonArguments& common, const std::string& run) {
+Result<FoundLearner> FindLearner(const CommonArguments& common, const std::string& run) {
   if (run.empty()) return TheOnlyLearner(RunsFolder(common));
   auto folder = FindRun(common, run);
   if (!folder.ok()) return folder.status();

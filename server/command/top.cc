@@ -29,7 +29,7 @@ bool Serves(const std::string& shard, const std::string& run) {
 }
 
 /// The answers of the other shards that serve the run.
-std::vector<std::string> AskShards(const LiveLearner& shown, const std::string& answer) {
+std::vector<std::string> AskShards(const FoundLearner& shown, const std::string& answer) {
   std::vector<std::string> answers;
   const std::string runtime = fs::path(shown.admin.substr(6)).parent_path().string();
   for (const std::string& address : OtherAdminAddresses(runtime, kShardSocket)) {
@@ -40,14 +40,14 @@ std::vector<std::string> AskShards(const LiveLearner& shown, const std::string& 
   return answers;
 }
 
-RunSource SourceOf(const LiveLearner& learner) {
+RunSource SourceOf(const FoundLearner& learner) {
   return {.ask = [learner] { return AskAdmin(learner.admin, "status", kAnswerMs); },
           .ask_shards = [learner](const std::string& answer) { return AskShards(learner, answer); },
           .alive = [learner] { return !Busy(learner).empty(); }};
 }
 
 /// One picture as plain text.
-Result<int> PrintOnce(const LiveLearner& learner, const std::string& answer) {
+Result<int> PrintOnce(const FoundLearner& learner, const std::string& answer) {
   const TopSnapshot snapshot = SnapshotOfAnswer(answer, AskShards(learner, answer));
   const std::string text =
       PlainText(TopPicture(snapshot, Terminal::SizeOf(), Terminal::GlyphsOfLocale(), ""));

@@ -96,7 +96,7 @@ Status RemoteWorker::Connect(const std::string& model, const ModelSpec& spec) {
       options.slots = settings_.overlap ? 2 : 1;
     auto link = ShardLink::Open(context_, options);
     if (!link.ok()) return link.status();
-    BlockPool pool(floats, (*link)->channel().segment());
+    PushBlockPool pool(floats, (*link)->channel().segment());
     pieces_.push_back({std::move(*link), std::move(pool), nullptr, nullptr});
     MURMURATE_RETURN_IF_ERROR(heartbeat_.AddShard(context_, options.address));
   }

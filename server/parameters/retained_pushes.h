@@ -9,7 +9,7 @@
 #include <deque>
 #include <memory>
 
-#include "server/parameters/block_pool.h"
+#include "server/parameters/push_block_pool.h"
 #include "shared/wire/shard_messages.h"
 
 namespace murmurate {
@@ -45,7 +45,7 @@ class RetainedPushes {
   bool MayKeep(std::uint64_t step) const;
 
   const std::size_t floats_, most_bytes_;
-  BlockPool pool_;
+  PushBlockPool pool_;
   std::shared_ptr<const Block> kept_;  ///< of the request; null: it is not kept
   std::deque<SentPush> retained_;
   std::uint64_t in_checkpoint_ = 0, again_ = 0;

@@ -46,9 +46,9 @@
 #include <vector>
 
 #include "murmurate/log.h"
-#include "server/parameters/block_pool.h"
 #include "server/parameters/merge_round.h"
 #include "server/parameters/optimizer.h"
+#include "server/parameters/push_block_pool.h"
 #include "server/parameters/rule_settings.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"

@@ -41,7 +41,7 @@ ShardCenter::ShardCenter(const ShardSettings& settings, const ParameterLayout& l
   if (gradients) plain_ = dynamic_cast<Sgd*>(optimizer_.get());
   const bool in_pieces = plain_ && !IsSynchronous(settings.rule.name);
   scratch_ = AlignedFloats(in_pieces ? kPieceFloats : range.count);
-  pool_ = std::make_unique<BlockPool>(block_floats());
+  pool_ = std::make_unique<PushBlockPool>(block_floats());
   block_ = std::make_shared<Block>(block_floats());
 }
 
@@ -124,7 +124,7 @@ Result<std::shared_ptr<ShardSegment>> ShardCenter::ShareAnswers(std::uint32_t sl
   auto segment = ShardSegment::Create(block_floats(), slots, wakeup);
   if (!segment.ok()) return segment.status();
   shared_ = *segment;
-  pool_ = std::make_unique<BlockPool>(block_floats(), shared_);
+  pool_ = std::make_unique<PushBlockPool>(block_floats(), shared_);
   is_out_ = true;
   (void)Renewed();
   return segment;

@@ -11,9 +11,9 @@
 #include <span>
 
 #include "server/parameters/apply.h"
-#include "server/parameters/block_pool.h"
 #include "server/parameters/merge_round.h"
 #include "server/parameters/optimizers.h"
+#include "server/parameters/push_block_pool.h"
 #include "server/parameters/shard.h"
 #include "server/parameters/update_rule.h"
 
@@ -62,7 +62,7 @@ class ShardCenter {
   Sgd* plain_ = nullptr;   ///< the optimizer, where it is Sgd and nothing before it
   AlignedFloats scratch_;  ///< a range, or a piece where each push is stepped in pieces
   std::shared_ptr<ShardSegment> shared_;  ///< where the pool's blocks lie; null: nowhere
-  std::unique_ptr<BlockPool> pool_;
+  std::unique_ptr<PushBlockPool> pool_;
   std::shared_ptr<Block> block_;
   bool is_out_ = false;
 };

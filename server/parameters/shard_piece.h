@@ -5,14 +5,14 @@
 #include <memory>
 #include <span>
 
-#include "server/parameters/block_pool.h"
+#include "server/parameters/push_block_pool.h"
 #include "server/parameters/shard_link.h"
 
 namespace murmurate {
 
 struct ShardPiece {
   std::unique_ptr<ShardLink> link;
-  BlockPool pool;
+  PushBlockPool pool;
   std::shared_ptr<Block> window;        ///< gradient form: where they are summed
   std::shared_ptr<const Block> pushed;  ///< under way
   std::uint64_t version = 0;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "server/parameters/block_pool.h"
+#include "server/parameters/push_block_pool.h"
 #include "server/parameters/shard.h"
 #include "shared/core/aligned_floats.h"
 

@@ -66,7 +66,7 @@ class NetworkSubscriber : public WeightSubscriber {
   std::atomic<std::uint64_t> damaged_{0};
 
   // The taking thread's.
-  PayloadReader reader_;
+  WeightsPayloadReader reader_;
   PassingHash hash_;
   VersionStamp passing_;  ///< of the version that is under way; version 0: none
   bool taken_ = false;

@@ -1,4 +1,4 @@
-// PayloadReader: a payload on its way from where it lies (a shared segment, chunks) into a sink, in
+// WeightsPayloadReader: a payload on its way from where it lies (a shared segment, chunks) into a sink, in
 // slices that stay in the first cache: beside the sink, nothing ever holds the whole.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace murmurate {
 
-class PayloadReader {
+class WeightsPayloadReader {
  public:
-  explicit PayloadReader(const ParameterLayout& layout)
+  explicit WeightsPayloadReader(const ParameterLayout& layout)
       : layout_(layout), slice_(kSliceBytes / sizeof(float)) {}
 
   void Begin(WeightSink* into) {

@@ -78,7 +78,7 @@ struct SharedMemorySubscriber::State {
   SharedSegment segment;
   Facts facts;
   ProcessIdentity owner;
-  PayloadReader reader;
+  WeightsPayloadReader reader;
 
   const SegmentHeader& header() const {
     return *reinterpret_cast<const SegmentHeader*>(segment.data());
@@ -146,8 +146,8 @@ Result<std::unique_ptr<SharedMemorySubscriber>> SharedMemorySubscriber::Open(
   MURMURATE_RETURN_IF_ERROR(CheckFacts(name, facts, segment->size()));
   MURMURATE_RETURN_IF_ERROR(CheckModel(name, facts, spec, PayloadBytes(layout), incarnation));
   const ProcessIdentity owner = header.owner;
-  auto made =
-      std::make_unique<State>(State{*std::move(segment), facts, owner, PayloadReader(layout)});
+  auto made = std::make_unique<State>(
+      State{*std::move(segment), facts, owner, WeightsPayloadReader(layout)});
   return std::unique_ptr<SharedMemorySubscriber>(new SharedMemorySubscriber(std::move(made)));
 }
 

@@ -34,7 +34,7 @@ class LinkTest : public testing::Test {
     return *std::move(link);
   }
   void Request(ShardLink& link, const wire::Push& push, float value) {
-    BlockPool pool(floats_, link.channel().segment());
+    PushBlockPool pool(floats_, link.channel().segment());
     auto block = pool.Acquire();
     std::ranges::fill(block->floats(), value);
     link.Request(push, std::move(block), Now());

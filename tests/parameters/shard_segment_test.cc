@@ -255,7 +255,7 @@ TEST_F(Talk, AWorkersLinkReadsTheAnswerWhereItLies) {
   options.slots = 1;
   auto link = *ShardLink::Open(context_, options);
   ASSERT_NE(link->channel().segment(), nullptr);
-  BlockPool pool(floats_, link->channel().segment());
+  PushBlockPool pool(floats_, link->channel().segment());
   auto block = pool.Acquire();
   EXPECT_EQ(block->slot(), 1u);
   std::ranges::fill(block->floats(), 6.0f);
@@ -357,9 +357,9 @@ TEST(ShardSegment, ItsOwnerIsAliveAsLongAsItHoldsItWhereverItsNumberMeansSomethi
   EXPECT_FALSE(mapped->OwnerIsAlive());
 }
 
-TEST(BlockPool, GivesPlacesFirstAndThenMemoryOfItsOwn) {
+TEST(PushBlockPool, GivesPlacesFirstAndThenMemoryOfItsOwn) {
   const auto segment = *ShardSegment::Create(8, 1);
-  BlockPool pool(8, segment);
+  PushBlockPool pool(8, segment);
   auto first = pool.Acquire();
   const auto second = pool.Acquire();
   EXPECT_EQ(first->slot(), 1u);

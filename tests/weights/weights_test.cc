@@ -23,7 +23,7 @@ std::vector<std::byte> Written(const ModelSpec& spec, const Snapshot& snapshot) 
 /// As it arrives in chunks of that size; what the preamble says.
 Result<ActSettings> Read(const ModelSpec& spec, std::span<const std::byte> payload,
                          std::size_t chunk_bytes, ReceivedWeights* received) {
-  PayloadReader reader{ParameterLayout(spec)};
+  WeightsPayloadReader reader{ParameterLayout(spec)};
   reader.Begin(received);
   for (std::size_t at = 0; at < payload.size(); at += chunk_bytes) {
     const std::byte* from = payload.data() + at;

@@ -1,4 +1,4 @@
-// BlockPool: blocks of floats that go out by shared pointer and come back by themselves when the
+// PushBlockPool: blocks of floats that go out by shared pointer and come back by themselves when the
 // last reader lets go, on whatever thread: what is sent as it lies costs no allocation.
 #pragma once
 
@@ -32,10 +32,10 @@ class Block {
   std::span<float> floats_;
 };
 
-class BlockPool {
+class PushBlockPool {
  public:
   /// A pool of blocks of `floats` each. Those of `segment` are given out first.
-  explicit BlockPool(std::size_t floats, const std::shared_ptr<ShardSegment>& segment = nullptr)
+  explicit PushBlockPool(std::size_t floats, const std::shared_ptr<ShardSegment>& segment = nullptr)
       : blocks_(std::make_shared<SharedBlocks>()) {
     blocks_->floats = floats;
     for (std::uint32_t slot = segment ? segment->slots() : 0; slot > 0; --slot)
