@@ -1,7 +1,7 @@
 /* A hook of one's own: counts batches and episodes, and writes what it has counted into a file when
  * the run ends. The whole interface is murmurate_hook.h.
  *
- *   cc -shared -fPIC -o libcount_batches.so count_batches.c
+ *   cc -shared -fPIC -o libcount_batches.so count_batches.c    (in a clone: -I server/hooks/include)
  *
  *   [[hook]]
  *   kind = "library"

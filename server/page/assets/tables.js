@@ -69,7 +69,9 @@ export function showWaits(status) {
     if (model.checkpoint_trouble) sentences.push("no checkpoint of " + model.name + ": " + model.checkpoint_trouble);
   const list = at("waits");
   list.classList.toggle("none", sentences.length === 0);
-  if (sentences.length === 0) sentences.push("Nothing waits for anything.");
+  if (sentences.length === 0 && status.models.length === 0 && status.actors.length === 0)
+    sentences.push("The learner waits for its first actor.");
+  if (sentences.length === 0) sentences.push("Nothing waits for long.");
   list.replaceChildren(...sentences.map((sentence) => element("li", sentence)));
 }
 
