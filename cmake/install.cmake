@@ -83,7 +83,7 @@ install(FILES README.md DESTINATION ${documents} COMPONENT daemon)
 install(FILES schemas/README.md DESTINATION ${documents}/schemas COMPONENT daemon)
 install(DIRECTORY docs DESTINATION ${documents} COMPONENT daemon
   PATTERN CMakeLists.txt EXCLUDE PATTERN reference EXCLUDE PATTERN measurements EXCLUDE
-  PATTERN decisions EXCLUDE)
+  PATTERN decisions EXCLUDE PATTERN site EXCLUDE)
 install(DIRECTORY examples DESTINATION ${documents} COMPONENT daemon USE_SOURCE_PERMISSIONS
   PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE
   PATTERN fleet EXCLUDE)  # sources that compile in the project's tree alone
