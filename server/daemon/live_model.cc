@@ -193,8 +193,9 @@ void LiveModel::StartThreads() {
   // A thread that may not learn; the first posts the checkpoints that are due meanwhile.
   const auto rest = [this](bool first) {
     if (turns_->paused())
-      parts_.pause->Await(std::max(source_->longest_wait(), kPaused),
-                          [this, first] { return ending_ || (first && checkpoints_.due()); });
+      parts_.pause->Await(std::max(source_->longest_wait(), kPaused), [this, first] {
+        return threads_.ending || (first && checkpoints_.due());
+      });
     else
       std::this_thread::sleep_for(kHeld);
     if (!first) return;
@@ -214,13 +215,13 @@ void LiveModel::StartThreads() {
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
         [this, learning, i, post_unlearned, rest] {
           if (turns_->paused() || hooks_.Hold()) return rest(i == 0);
-          ++busy_;
+          ++threads_.busy;
           if (!learning->PollOnce(source_->longest_wait())) post_unlearned();
           stores_.CheckHealth(i);
-          --busy_;
+          --threads_.busy;
         },
         [this] {
-          ending_ = true;
+          threads_.ending = true;
           channel_->ready.Close();
           parts_.pause->Wake();
         }));
@@ -342,13 +343,13 @@ void LiveModel::AskToEnd() {
 bool LiveModel::AwaitEnd(std::int64_t deadline_ns) {
   const bool is_rank = parts_.options.job != nullptr;
   const std::int64_t leave_border_ns = MonotonicNs() + kBorderNs;
-  while (busy_ > 0 && (is_rank || MonotonicNs() < deadline_ns)) {
+  while (threads_.busy > 0 && (is_rank || MonotonicNs() < deadline_ns)) {
     if (!is_rank)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     else if (parts_.signals->Wait(1) == Signals::Event::kSignal || MonotonicNs() >= leave_border_ns)
       for (const auto& learning : learning_) learning->Interrupt();
   }
-  if (busy_ == 0) {
+  if (threads_.busy == 0) {
     loops_.clear();
     return true;
   }

@@ -86,8 +86,10 @@ class LiveModel {
   ModelEvaluations evaluations_;
   std::unique_ptr<CollapseGuard> guard_;  ///< null: nothing is watched for; inside the gate
   Gate gate_;  ///< of the learning threads' callbacks; shut when a last batch takes too long
-  std::atomic<int> busy_{0};         ///< learning threads that are not between two batches
-  std::atomic<bool> ending_{false};  ///< no learning thread shall rest any more
+  struct {
+    std::atomic<int> busy{0};         ///< that are not between two batches
+    std::atomic<bool> ending{false};  ///< none shall rest any more
+  } threads_;                         ///< the learning threads
   CheckpointTurn checkpoints_;
   ModelHooks hooks_;
   SpareState spare_;

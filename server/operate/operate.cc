@@ -79,6 +79,18 @@ std::shared_ptr<const RunSnapshot> SnapshotOf(
   return snapshot;
 }
 
+/// What the first model has left to do, and how long that may take.
+void AddGoals(const StopRules& stop, bool ended, Progress& progress, std::int64_t now_ns,
+              Reading* first_model) {
+  std::optional<std::uint64_t> budget = stop.budget;
+  if (const auto at = stop.at_steps) budget = std::min(*at, budget.value_or(*at));
+  first_model->Set(kBudget, budget);
+  first_model->Set(kTargetReturn, stop.at_return);
+  const double rate = progress.learned_per_second(now_ns);
+  if (!ended && budget && rate > 0 && *budget > progress.learned_steps())
+    first_model->Set(kEta, static_cast<double>(*budget - progress.learned_steps()) / rate);
+}
+
 }  // namespace
 
 Operate::Operate(OperateOptions options)
@@ -272,21 +284,10 @@ std::vector<Reading> Operate::Streams() const {
 }
 
 /// Adds what ends the run, and when that will be at the present rate.
-void Operate::AddGoals(std::int64_t now_ns, Reading* first_model) {
-  std::optional<std::uint64_t> budget = options_.stop.budget;
-  if (const auto at = options_.stop.at_steps) budget = std::min(*at, budget.value_or(*at));
-  first_model->Set(kBudget, budget);
-  first_model->Set(kTargetReturn, options_.stop.at_return);
-  Progress& progress = models_.front()->progress();
-  const double rate = progress.learned_per_second(now_ns);
-  if (!ending_.ended() && budget && rate > 0 && *budget > progress.learned_steps())
-    first_model->Set(kEta, static_cast<double>(*budget - progress.learned_steps()) / rate);
-}
-
 ScreenView Operate::View(std::int64_t now_ns) {
   ScreenView view{.run = options_.directory->path(),
                   .model = Live(writer_, *models_.front(), now_ns)};
-  AddGoals(now_ns, &view.model);
+  AddGoals(options_.stop, ending_.ended(), models_.front()->progress(), now_ns, &view.model);
   int live = 0, agents = 0;
   const ActorsView actors = options_.actors();
   for (const ActorReport& actor : actors.actors) {
@@ -356,7 +357,9 @@ StatusReport Operate::Report() {
   if (options_.pause) report.paused = options_.pause->Report();
   for (const auto& model : models_)
     if (named_) report.models.push_back(Live(writer_, *model, now_ns));
-  if (named_) AddGoals(now_ns, &report.models.front());
+  if (named_)
+    AddGoals(options_.stop, ending_.ended(), models_.front()->progress(), now_ns,
+             &report.models.front());
   return report;
 }
 

@@ -122,7 +122,6 @@ class Operate {
   void SaveCheckpoint(const std::string& model, CheckpointWriter::Make make);
   void WriteRows(std::int64_t now_ns);
   void Show(std::int64_t now_ns);
-  void AddGoals(std::int64_t now_ns, Reading* first_model);
   ScreenView View(std::int64_t now_ns);
   StatusReport Report();
   wire::AdminOk AnswerTo(const std::string& command);

@@ -47,6 +47,9 @@ const std::vector<NotTyped>& NotTypedCommands() {
       {"murmurate actor sensors --broker mqtt://localhost --seconds 30 --committed "
        "'sensors/{device}/committed' --status sensors/forecaster",
        "runs for half a minute; tests/server/stream_serve_test.cc has such a fleet"},
+      {"murmurate top", "shows a run on a terminal; tests/top/top_run_test.cc has one of its own"},
+      {"murmurate params downpour --shard 0 --set page.listen=127.0.0.1:7480",
+       "serves until its workers leave; tests/page/shard_page_test.cc opens such a page"},
       {"murmurate play cartpole", "needs a terminal; tests/server/play_test.cc has one"},
       {"ffmpeg -framerate 50 -i frames/frame-%06d.png -pix_fmt yuv420p cartpole.mp4",
        "needs ffmpeg; tests/pictures/png_frames_test.cc reads the frames"},
