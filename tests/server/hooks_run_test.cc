@@ -200,7 +200,7 @@ TEST(HooksRun, FeedSetsARateFromAFile) {
   place.Write("c.toml", std::string(kSmall) +
                             "[[hook]]\nkind = \"feed\"\nsetting = \"optimizer.learning_rate\"\n"
                             "file = \"rate\"\nevery_steps = 1024\n"
-                            "[[hook]]\nkind = \"stop_at_step\"\nsteps = 8192\n");
+                            "[[hook]]\nkind = \"stop_at_step\"\nsteps = 65536\n");
   const Ran ran = RunMurmurate(place.path(), {"train", "c.toml"}, 60);
   EXPECT_EQ(ran.code, 0) << ran.errors;
   EXPECT_THAT(place.Read("runs/c/log.txt"),
