@@ -50,7 +50,7 @@ class Learner:
         self._environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder)}
         self.process = subprocess.Popen(
             [EXECUTABLE, "serve", file, "--set", f'server.listen=["{self.address}"]', "--set", "run.name=run",
-             "--set", f"record.path={self.recordings}", *arguments],
+             "--set", f"record.path={self.recordings}", "--end-with", str(os.getpid()), *arguments],
             cwd=self.folder, stdout=self._output, stderr=subprocess.STDOUT, env=self._environment,
         )  # fmt: skip
         assert eventually(lambda: "murmurate serves" in self.output() or self.process.poll() is not None)
