@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "bench/device_bench.h"

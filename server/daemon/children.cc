@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <chrono>
 #include <thread>
 
 #include "shared/core/clock.h"

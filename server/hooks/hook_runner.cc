@@ -1,6 +1,7 @@
 #include "server/hooks/hook_runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "server/metrics/number_text.h"

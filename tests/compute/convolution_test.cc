@@ -1,4 +1,6 @@
 #include "server/compute/convolution_gradient.h"
+
+#include <utility>
 #include "tests/compute/layer_check.h"
 
 namespace murmurate {

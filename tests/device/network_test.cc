@@ -1,6 +1,7 @@
 // Whole networks of a device against this processor's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "server/experience/training_batch.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/device/still_device.h"

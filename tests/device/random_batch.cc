@@ -1,5 +1,6 @@
 #include "tests/device/random_batch.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -10,9 +10,9 @@ namespace murmurate {
 
 namespace fs = std::filesystem;
 
-std::vector<CodeFile> CodeFiles() {
+std::vector<CodeFile> CodeFiles(const std::vector<std::string>& folders) {
   std::vector<CodeFile> files;
-  for (const char* top : {"shared", "client", "server"}) {
+  for (const std::string& top : folders) {
     for (const auto& entry : fs::recursive_directory_iterator(SourceFile(top))) {
       const std::string extension = entry.path().extension();
       if (extension != ".h" && extension != ".cc") continue;

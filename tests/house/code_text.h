@@ -11,8 +11,9 @@ struct CodeFile {
   std::string text;
 };
 
-/// The headers and sources of shared, client and server.
-std::vector<CodeFile> CodeFiles();
+/// The headers and sources in these folders of the project.
+std::vector<CodeFile> CodeFiles(const std::vector<std::string>& folders = {"shared", "client",
+                                                                           "server"});
 
 /// The same lines without what stands in comments. A // inside a string is kept.
 std::string WithoutComments(const std::string& code);

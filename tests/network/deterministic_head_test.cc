@@ -1,6 +1,7 @@
 // ActionHead of a deterministic model: what is recorded is what was played.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 
 #include "server/operate/spare_state.h"
 #include "tests/operate/sample_checkpoint.h"

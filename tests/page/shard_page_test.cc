@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "tests/metrics/event_reader.h"
 #include "tests/page/browse.h"

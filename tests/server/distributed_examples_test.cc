@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "tests/sanitized.h"
 #include "tests/server/process.h"

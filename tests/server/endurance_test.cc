@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "tests/server/process.h"

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <list>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>

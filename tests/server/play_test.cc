@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "tests/server/process.h"
 #include "tests/server/terminal.h"

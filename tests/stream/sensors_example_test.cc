@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 #include <nlohmann/json.hpp>
 #include <sstream>
 

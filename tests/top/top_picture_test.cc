@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "server/top/actor_rates.h"
 #include "server/top/terminal_frame.h"
 #include "server/top/text_columns.h"

@@ -10,6 +10,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
 #include <regex>
 
 #include "server/top/terminal_frame.h"
