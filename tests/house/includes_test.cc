@@ -29,7 +29,9 @@ const std::vector<std::pair<std::string, std::string>>& NamesOfHeaders() {
       {"bit", "bit_cast|popcount|bit_ceil|bit_width|countr_zero|has_single_bit|endian"},
       {"charconv", "from_chars|to_chars"},
       {"chrono", "chrono::\\w+"},
-      {"cmath", "sqrt|isfinite|isnan|log1p|expm1|tanh|lround|llround|hypot|lgamma|fmod"},
+      {"cmath",
+       "sin|cos|exp|log|pow|floor|ceil|round|sqrt|isfinite|isnan|log1p|expm1|tanh|lround|llround|"
+       "hypot|lgamma|fmod"},
       {"condition_variable", "condition_variable|condition_variable_any"},
       {"cstdio", "fprintf|snprintf|fopen|printf"},
       {"cstdlib", "getenv|strtol|strtod|strtoul"},

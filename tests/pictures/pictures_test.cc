@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "client/environments/cartpole.h"
 #include "client/environments/catch.h"
