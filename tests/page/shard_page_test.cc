@@ -28,6 +28,8 @@ class ShardPage : public testing::Test {
     shard_.emplace(place_.path(), std::vector<std::string>{"params", "c.toml", "--shard", "0",
                                                            "--stay", "--set", kAnyPort});
     port_ = AwaitPage(place_, "r-shard-0");
+  }
+  void StartLearner() {
     learner_.emplace(place_.path(), std::vector<std::string>{"train", "c.toml", "--set",
                                                              "data.passes=1000000000"});
   }
@@ -46,6 +48,7 @@ class ShardPage : public testing::Test {
 
 TEST_F(ShardPage, PrometheusStatusAndTopHaveItsNumbers) {
   ASSERT_GT(port_, 0) << shard_->Errors();
+  StartLearner();
   const std::string of = "{shard=\"0\",name=\"default\"}";
   ASSERT_TRUE(Eventually(20, [&] { return Scrape("murmurate_shard_pushes_total" + of) > 20; }));
   EXPECT_GT(Scrape("murmurate_shard_version_total" + of), 20);
@@ -66,6 +69,7 @@ TEST_F(ShardPage, PrometheusStatusAndTopHaveItsNumbers) {
 
 TEST_F(ShardPage, TensorBoardHasItsCurvesOverMerges) {
   ASSERT_GT(port_, 0) << shard_->Errors();
+  StartLearner();
   std::uint64_t step = 0;
   std::map<std::string, std::multimap<int, std::string>> values;
   ASSERT_TRUE(Eventually(20, [&] {
@@ -88,6 +92,11 @@ TEST_F(ShardPage, ABrowserShowsItsModelsAndItsLog) {
   if (Browse("about:blank --seconds 0").code == kNoBrowser)
     GTEST_SKIP() << "there is no Chromium here; scripts/install-packages.sh ci installs it";
   ASSERT_GT(port_, 0) << shard_->Errors();
+  const Seen empty = Browse("http://127.0.0.1:" + std::to_string(port_) +
+                            "/ --until 'The shard waits for its first worker.'");
+  ASSERT_EQ(empty.code, 0);
+  EXPECT_TRUE(empty.page["errors"].empty()) << empty.page["errors"];
+  StartLearner();
   ASSERT_TRUE(shard_->Says("worker 0 joined")) << shard_->Errors();
   const Seen seen =
       Browse("http://127.0.0.1:" + std::to_string(port_) + "/ --until 'pushes a second'");

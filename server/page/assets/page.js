@@ -64,7 +64,8 @@ function onShard() {
   document.body.classList.add("of-shard");
   setState("live", "good");
   showShardReport(status);
-  showWaits({ models: [], waiting: status.models.filter((model) => model.waits).map((model) => model.name + ": " + model.waits) });
+  const waiting = status.models.filter((model) => model.waits).map((model) => model.name + ": " + model.waits);
+  showWaits({ models: status.models, actors: [], waiting }, "The shard waits for its first worker.");
 }
 
 function offerColumns() {

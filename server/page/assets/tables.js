@@ -60,7 +60,8 @@ export function showTiles(status, rates) {
   }));
 }
 
-export function showWaits(status) {
+/** `first`: the sentence while nothing has come yet. */
+export function showWaits(status, first = "The learner waits for its first actor.") {
   const sentences = [...(status.waiting ?? []), ...(status.troubles ?? [])];
   if (status.paused) sentences.unshift("learning is paused by " + status.paused.by + " since " + status.paused.since);
   for (const refused of status.refused_actors ?? [])
@@ -69,8 +70,7 @@ export function showWaits(status) {
     if (model.checkpoint_trouble) sentences.push("no checkpoint of " + model.name + ": " + model.checkpoint_trouble);
   const list = at("waits");
   list.classList.toggle("none", sentences.length === 0);
-  if (sentences.length === 0 && status.models.length === 0 && status.actors.length === 0)
-    sentences.push("The learner waits for its first actor.");
+  if (sentences.length === 0 && status.models.length === 0 && status.actors.length === 0) sentences.push(first);
   if (sentences.length === 0) sentences.push("Nothing waits for long.");
   list.replaceChildren(...sentences.map((sentence) => element("li", sentence)));
 }
