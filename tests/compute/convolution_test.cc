@@ -1,6 +1,6 @@
-#include "server/compute/convolution_gradient.h"
-
 #include <utility>
+
+#include "server/compute/convolution_gradient.h"
 #include "tests/compute/layer_check.h"
 
 namespace murmurate {

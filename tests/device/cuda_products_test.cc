@@ -6,9 +6,9 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
-#include <stdlib.h>
 
 #include "tests/device/fake_cublaslt.h"
 #include "tests/device/fake_events.h"

@@ -3,11 +3,10 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <chrono>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "server/hooks/hook_metrics.h"

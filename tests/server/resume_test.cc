@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <memory>
-#include <sstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 #include "tests/server/process.h"
 

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <utility>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "tests/server/process.h"
 #include "tests/stream/broker.h"
